@@ -1,0 +1,65 @@
+# make              the shim and the command, in build/
+# make demo         watch a breaker open and close under an unmodified curl
+# make test         all tests (needs the test tools, see README)
+# make tidy         formatting, linters and the checks on the built object
+# make install      PREFIX=/usr/local DESTDIR=
+# CC=clang, SAN=address,undefined and SAN=thread build variants; WERROR=1 makes warnings errors.
+
+CC      ?= cc
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SAN     ?=
+WERROR  ?=
+VERSION := 0.1.0
+B       := build
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wundef -Wvla \
+            -Wpointer-arith -Wwrite-strings -Wformat=2 -Wold-style-definition
+COMMON   := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-common \
+            -DCUTOUT_VERSION='"$(VERSION)"' $(WARNINGS) $(if $(WERROR),-Werror) \
+            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+# The guest: small frames (other programs' tiny stacks), no fortified imports, its few thread-local bytes at hand
+# without a call into the loader.
+GUEST    := $(COMMON) -ftls-model=initial-exec -U_FORTIFY_SOURCE -fstack-usage $(if $(SAN),,-Wframe-larger-than=1024)
+LINK_SO  := -shared -Wl,-z,now,-z,relro,-z,nodelete,-z,noexecstack,--version-script=shim/exports.map \
+            -Wl,--no-as-needed -l:libdl.so.2 -Wl,-soname,libcutout.so
+LINK     := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+
+LIB   := $(wildcard lib/*.c)
+RULES := $(wildcard rules/*.c)
+SHIM  := $(wildcard shim/*.c)
+TOOL  := $(wildcard shim/tool/*.c) $(addprefix shim/,panel.c load.c clock.c environment.c)
+PROGRAMS := $(wildcard tests/programs/*.c)
+
+objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+all: $(B)/libcutout.so $(B)/cutout
+
+# Rebuilt when the compiler or the flags differ from those of the last build.
+FLAGS_NOW := $(CC) | $(COMMON) | $(GUEST) | $(LINK_SO) | $(LINK)
+$(shell mkdir -p $(B); printf '%s\n' "$(subst ",\",$(FLAGS_NOW))" | cmp -s - $(B)/flags || printf '%s\n' "$(subst ",\",$(FLAGS_NOW))" > $(B)/flags)
+
+$(B)/libcutout.so: $(call objects,$(SHIM) $(LIB) $(RULES)) shim/exports.map
+	$(CC) -o $@ $(filter %.o,$^) $(LINK) $(LINK_SO)
+
+$(B)/cutout: $(call objects,$(TOOL) $(LIB) $(RULES))
+	$(CC) -o $@ $^ $(LINK)
+
+$(B)/obj/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(GUEST) -MMD -MP -c -o $@ $<
+$(B)/obj/shim/tool/%.o: shim/tool/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) -MMD -MP -c -o $@ $<
+
+# Programs of the tests: each of one file, linked with the engine and the rules language.
+programs: $(patsubst tests/programs/%.c,$(B)/tests/%,$(PROGRAMS))
+$(B)/tests/%: tests/programs/%.c $(call objects,$(LIB) $(RULES)) $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) -MMD -MP -MF $@.d -o $@ $< $(call objects,$(LIB) $(RULES)) $(LINK) -pthread
+
+clean:
+	rm -rf $(B)
+
+.PHONY: all programs clean
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,49 @@
+/* Loading rules: reads a rules file and what it includes, compiles it, and puts it into force in a panel. Raw
+ * system calls, memory mapped for the moment only; no descriptor survives. */
+#ifndef CUTOUT_SHIM_LOAD_H
+#define CUTOUT_SHIM_LOAD_H
+
+#include "lib/panel.h"
+#include "rules/parse.h"
+#include "shim/environment.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOAD_FILE_MAX (1u << 20) /* bytes of one rules file; a larger one is refused */
+
+/* The files of one load, in memory mapped by load_open. */
+struct load {
+    struct rules_sources sources;
+    struct ruleset *ruleset; /* compiled by load_compile */
+    struct rules_notes *notes;
+    uint64_t device, inode, size, changed_ns, includes; /* the stamp of what was read */
+    char error[PANEL_ERROR_MAX]; /* "" or why reading failed: "FILE: No such file or directory", or the first
+                                    error of the parse with its place */
+    void *memory;
+    size_t memory_bytes;
+};
+
+/* Reads the file and its includes. Returns 0 or -errno; error is set when it fails. load_close must follow
+ * either way. */
+int load_open(struct load *load, const char *path);
+
+/* Compiles what load_open read. True when there is no error; the messages are in load->notes; error is the
+ * first error's text. */
+bool load_compile(struct load *load);
+
+void load_close(struct load *load);
+
+/* Puts the panel's rules file into force where it differs from what the panel holds: the work of a
+ * constructor. In a new panel the environment's file becomes the panel's. A bad or missing file changes
+ * nothing and is noted in the panel (bad, error; withheld where no good rules were ever loaded). One loader
+ * at a time; others go on with the rules in force. now_ns and unix_ns are the time, pid this process's, for
+ * the journal. */
+void load_refresh(struct panel *panel, const struct environment *environment, uint32_t pid);
+
+/* The ruleset in force, and its version in *version. Never NULL: the built-in defaults where nothing was
+ * loaded. */
+const struct ruleset *load_rules_in_force(const struct panel *panel, uint64_t *version);
+
+#endif
