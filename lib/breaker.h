@@ -6,9 +6,10 @@
  *
  *   control       63..22 deadline in us (OPEN: first probe allowed; wraps after 51 days, see breaker.c)
  *                 21..10 generation | 9..4 opens in a row (saturates) | 3 OPEN for connects | 2..0 state
- *   row           63..56 generation (low 8) | 55..46 failures in a row (saturates) | 45..0 start in us of the
- * call that last raised it past_connect  63..52 generation | 51..0 bucket number of the last failed or slow
- * call that was past its connect permit        63..52 generation | 51..50 state | 49..0 holder
+ *   row           63..56 generation (low 8) | 55..46 failures in a row (saturates)
+ *                 45..0 start in us of the call that last raised it
+ *   past_connect  63..52 generation | 51..0 bucket number + 1 of the last failed or slow call past its connect
+ *   permit        see permit.h
  */
 #ifndef CUTOUT_LIB_BREAKER_H
 #define CUTOUT_LIB_BREAKER_H

@@ -5,8 +5,8 @@
  * guest, never freed. Any thread may use a connection while another closes it: the memory stays, and `talk`
  * in its conversation decides who reports an end.
  *
- *   descriptor   63..32 use of the connection (which life of that slot) | 31..24 kind of socket | 23..0 slot
- * + 1
+ *   descriptor   63..32 use of the connection (which life of that slot) | 31..24 kind of socket
+ *                23..0 slot + 1
  */
 #ifndef CUTOUT_SHIM_DESCRIPTORS_H
 #define CUTOUT_SHIM_DESCRIPTORS_H
