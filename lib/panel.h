@@ -22,12 +22,15 @@
 #define PANEL_LAYOUT        1
 #define PANEL_BREAKERS      16384
 #define PANEL_INDEX_CELLS   65536 /* a power of two; at most a quarter is ever used */
+#define PANEL_PROBES        128   /* cells looked at for one breaker; the longest row ever met is under 20 */
+#define PANEL_SPARES        16
 #define PANEL_PROCESSES     1024
 #define PANEL_NAME_MAX      256
 #define PANEL_PATH_MAX      4096
 #define PANEL_PROGRAM_MAX   128
 #define PANEL_VERSION_MAX   16
 #define PANEL_ERROR_MAX     512
+#define PANEL_INCLUDES      16
 #define PANEL_RULESETS      4
 #define PANEL_RULESET_BYTES (1u << 20)
 #define PANEL_NO_BREAKER    UINT32_MAX
@@ -61,6 +64,9 @@ struct panel_rules {
     struct rules_stamp stamp;
     char file[PANEL_PATH_MAX]; /* the panel's one rules file; "" = none */
     char error[PANEL_ERROR_MAX];
+    /* The files that the last load read beside it, whose stamps are folded into `includes`; "" ends the list.
+     */
+    char included[PANEL_INCLUDES][PANEL_PATH_MAX];
     _Alignas(64) unsigned char buffers[PANEL_RULESETS][PANEL_RULESET_BYTES]; /* each a struct ruleset */
 };
 
@@ -68,12 +74,13 @@ struct panel {
     struct atomic64 magic; /* PANEL_MAGIC, stored by whoever finds 0 */
     struct atomic64 layout;
     struct atomic64 created_unix_ns;
-    struct atomic64 unprotected; /* destinations turned away because the table was full */
+    struct atomic64 unprotected; /* how often a destination was turned away because the table was full */
     struct atomic64 no_slot;     /* processes that found no free slot */
     char name[PANEL_NAME_MAX];
     struct process processes[PANEL_PROCESSES];
     struct journal journal;
-    struct atomic64 breakers_used; /* number of breakers ever taken; the first ones of `breakers` */
+    struct atomic64 breakers_used;        /* number of breakers ever taken; the first ones of `breakers` */
+    struct atomic64 spares[PANEL_SPARES]; /* index + 1 of a place taken but not needed; 0 = none */
     struct atomic64 index[PANEL_INDEX_CELLS]; /* hash's high 32 bits << 32 | breaker's index + 1; 0 = free */
     struct breaker breakers[PANEL_BREAKERS];
     struct panel_rules rules;
