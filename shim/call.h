@@ -18,8 +18,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* --- connect
- * -------------------------------------------------------------------------------------------------- */
+/* --- connect --- */
 
 /* What an interposer keeps on its stack between begin and end. */
 struct connect_call {
@@ -37,8 +36,7 @@ void call_connect_end(struct connect_call *call, int fd, int result);
  * there is gone. type is socket()'s type argument, flags and all; 0 for an accepted socket. */
 void call_socket(int fd, int domain, int type);
 
-/* --- data
- * ----------------------------------------------------------------------------------------------------- */
+/* --- data --- */
 
 struct data_call {
     struct connection *connection; /* NULL: not judged */
@@ -60,8 +58,7 @@ void call_receive_begin(struct data_call *call, int fd, int flags);
 /* After it. wanted is the number of bytes asked for: 0 of 0 is no end of stream. */
 void call_receive_end(struct data_call *call, int fd, size_t wanted, int flags, ssize_t result);
 
-/* --- the life of a descriptor
- * --------------------------------------------------------------------------------- */
+/* --- the life of a descriptor --- */
 
 /* Before a close or fclose of fd, whatever it is. */
 void call_close(int fd);
@@ -89,18 +86,17 @@ void call_shutdown(int fd, int how);
 /* After the program has read SO_ERROR from fd: its value. */
 void call_so_error(int fd, int error);
 
-/* --- waiting
- * -------------------------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
-/* Before a wait for readiness. fd is the one descriptor waited on for reading, -1 when there are several or
- * none. */
-void call_wait_begin(int fd);
-/* After it. result as returned (0 = time-out, errno in place); polled: the time-out asked for was zero, so it
- * was no wait at all. */
-void call_wait_end(int result, bool polled);
+/* Before a wait for readiness. The program's array is not looked at yet: only the kernel can tell whether it
+ * may be read. */
+void call_wait_begin(void);
+/* After it. fd is the one descriptor that was waited on for reading, -1 when there were several or none, or
+ * it is not known; result as returned (0 = time-out, errno in place); polled: the time-out asked for was zero,
+ * so it was no wait at all. */
+void call_wait_end(int fd, int result, bool polled);
 
-/* --- look-ups
- * ------------------------------------------------------------------------------------------------- */
+/* --- look --- */
 
 struct lookup_call {
     struct breaker_place {
@@ -126,15 +122,13 @@ void call_lookup_end(struct lookup_call *call, enum lookup_end end);
 /* The name looked up has that address (4 bytes, or 16 for ipv6). */
 void call_lookup_address(const struct lookup_call *call, const void *address, bool ipv6);
 
-/* --- watched, never changed
- * ----------------------------------------------------------------------------------- */
+/* --- watched, never changed --- */
 
 /* A system-call filter is about to be installed, or may be: from now on the guest makes no system call of its
  * own. */
 void call_sandbox_begins(void);
 
-/* --- rejected for real
- * ---------------------------------------------------------------------------------------- */
+/* --- rejected for real --- */
 
 /* A point at which a thread may be cancelled, as the call that is not made would have been (weak: absent in a
  * process without threads). */
