@@ -162,6 +162,9 @@ struct breaker_view {
 };
 struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns);
 
+/* How many failures in a row stand now; in the first OPEN, with how many it tripped. */
+unsigned breaker_row(const struct breaker *breaker);
+
 /* "closed", "open", "half_open"; never NULL. */
 const char *breaker_state_name(enum breaker_state state);
 

@@ -45,6 +45,14 @@ static void row_end(struct breaker *breaker) {
     }
 }
 
+unsigned breaker_row(const struct breaker *breaker) {
+    uint64_t control = atomic64_load_acquire(&breaker->control);
+    uint64_t row = atomic64_load_relaxed(&breaker->row);
+    bool tripped = control_state(control) == STATE_OPEN && control_opens(control) == 1;
+    unsigned era = (control_generation(control) - (tripped ? 1u : 0u)) & 0xff;
+    return row >> 56 == era ? (unsigned)(row >> ROW_START_BITS & ROW_COUNT_MAX) : 0;
+}
+
 /* Remembers the newest bucket that holds a failed or slow call past its connect. */
 static void note_past_connect(struct breaker *breaker, uint16_t generation, uint64_t now_ns) {
     uint64_t number = window_bucket_number(&breaker->window, now_ns);
