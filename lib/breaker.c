@@ -23,8 +23,7 @@ static struct ticket ticket_of(uint16_t generation, uint8_t permit, enum standin
     return ticket;
 }
 
-/* --- changes of state
- * ----------------------------------------------------------------------------------------- */
+/* --- changes of state --- */
 
 /* Changes state, generation and deadline in one swap. False when *seen was not current any more (it is then).
  */
@@ -89,8 +88,7 @@ void breaker_adopt(struct breaker *breaker, const struct thresholds *thresholds)
     }
 }
 
-/* --- admission
- * ------------------------------------------------------------------------------------------------ */
+/* --- admission --- */
 
 static struct ticket refuse(struct breaker *breaker, bool enforce) {
     atomic64_add_relaxed(enforce ? &breaker->totals.rejected : &breaker->totals.would_reject, 1);
@@ -164,8 +162,7 @@ struct admission breaker_admit(struct breaker *breaker, const struct thresholds 
     return admission;
 }
 
-/* --- permits
- * -------------------------------------------------------------------------------------------------- */
+/* --- permits --- */
 
 void breaker_release(struct breaker *breaker, struct ticket ticket) {
     if (ticket.standing == STANDING_COUNTED && ticket.permit != 0) {
@@ -191,8 +188,7 @@ bool breaker_free_permit(struct breaker *breaker, unsigned index, uint64_t word)
     return index < PROBES_MAX && permit_free(&breaker->permits[index], word);
 }
 
-/* --- what people see
- * ------------------------------------------------------------------------------------------ */
+/* --- what people see --- */
 
 struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns) {
     uint64_t control = atomic64_load_acquire(&breaker->control);

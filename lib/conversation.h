@@ -109,10 +109,14 @@ bool conversation_is_long(const struct conversation *conversation, size_t size);
 /* The program is about to receive: where the server speaks first, the wait begins here. */
 void conversation_receiving(struct conversation *conversation, uint8_t era, uint64_t now_ns);
 
-/* Bytes came in, peeked at or not. *tls_answered is set when they belong to a TLS call that stays open: the
- * probe's permit may be marked as answered with the step's ticket. */
+/* How long the destination has been waited for if the wait ended at now_ns: what the response time would be. */
+uint64_t conversation_response_ns(const struct conversation *conversation, uint64_t now_ns);
+
+/* Bytes came in, peeked at or not; they arrived at arrived_ns (now_ns unless the caller knows that they lay unread).
+ * *tls_answered is set when they belong to a TLS call that stays open: its probe's permit (the step's ticket) may be
+ * marked as answered. */
 struct conversation_step conversation_received(struct conversation *conversation, uint8_t era,
-                                               uint64_t now_ns, bool *tls_answered);
+                                               uint64_t now_ns, uint64_t arrived_ns, bool *tls_answered);
 
 /* The peer ended its side. */
 struct conversation_step conversation_end_of_stream(struct conversation *conversation, uint8_t era,

@@ -25,12 +25,11 @@ enum failure_reason {
 struct call_end {
     enum outcome outcome;
     enum failure_reason reason; /* REASON_NONE unless outcome is OUTCOME_FAILURE */
-    bool past_connect;     /* the connect (and session set-up, or look-up) was done when the call ended */
-    bool exchange;         /* bytes were received: the destination answered */
-    uint64_t started_ns;   /* when the call began, monotonic */
-    uint64_t response_ns;  /* time spent waiting for the destination, in all */
-    uint64_t exchange_ns;  /* the part of it after the connect and session set-up */
-    uint64_t last_wait_ns; /* the part of it that the last wait adds: what lay unread is taken off this */
+    bool past_connect;    /* the connect (and session set-up, or look-up) was done when the call ended */
+    bool exchange;        /* bytes were received: the destination answered */
+    uint64_t started_ns;  /* when the call began, monotonic */
+    uint64_t response_ns; /* time spent waiting for the destination, in all */
+    uint64_t exchange_ns; /* the part of it after the connect and session set-up */
 };
 
 /* "success", "failure", "ignored"; never NULL. */

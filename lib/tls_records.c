@@ -1,0 +1,65 @@
+#include "lib/tls_records.h"
+
+/* RFC 8446, sections 4 and 5.1. */
+#define RECORD_HEADER   5u
+#define TYPE_HANDSHAKE  22u
+#define TYPE_DATA       23u
+#define HANDSHAKE_HELLO 1u
+#define OLD_VERSION     (UINT64_C(1) << 36)
+#define LOOK            (UINT64_C(1) << 35)
+#define DATA_SHIFT      37
+#define DATA_MAX        3u
+#define KEPT_BETWEEN    (OLD_VERSION | (uint64_t)DATA_MAX << DATA_SHIFT)
+
+static unsigned data_records(uint64_t state) {
+    return (unsigned)(state >> DATA_SHIFT & DATA_MAX);
+}
+
+/* One byte of a record's header. */
+static uint64_t feed_header(uint64_t state, unsigned char byte, bool *data) {
+    unsigned seen = (unsigned)(state >> 16 & 7);
+    if (seen == 0) {
+        if (byte == TYPE_DATA) {
+            *data = true;
+            if (data_records(state) < DATA_MAX) {
+                state += UINT64_C(1) << DATA_SHIFT;
+            }
+        }
+        return (state & KEPT_BETWEEN) | (uint64_t)byte << 19 | UINT64_C(1) << 16;
+    }
+    if (seen == 3) {
+        state |= (uint64_t)byte << 27;
+    }
+    if (seen < RECORD_HEADER - 1) {
+        return state + (UINT64_C(1) << 16);
+    }
+    uint64_t length = (state >> 27 & 0xff) << 8 | byte;
+    uint64_t type = state >> 19 & 0xff;
+    return (state & KEPT_BETWEEN) | length | (type == TYPE_HANDSHAKE && length > 0 ? LOOK : 0);
+}
+
+uint64_t tls_records_feed(uint64_t state, const unsigned char *bytes, size_t size, bool *data) {
+    for (size_t at = 0; at < size;) {
+        uint64_t left = state & 0xffff;
+        if (left == 0) {
+            state = feed_header(state, bytes[at++], data);
+            continue;
+        }
+        if ((state & LOOK) != 0) {
+            /* A handshake record after which it is not a hello that follows in clear: the client's key exchange or
+             * (encrypted) Finished of TLS 1.2. In 1.3 nothing but hellos goes out as a handshake record. */
+            state &= ~LOOK;
+            if (bytes[at] != HANDSHAKE_HELLO) {
+                state |= OLD_VERSION;
+            }
+        }
+        size_t step = size - at < left ? size - at : (size_t)left;
+        at += step;
+        state -= step;
+    }
+    return state;
+}
+
+bool tls_records_request_begun(uint64_t state) {
+    return data_records(state) >= ((state & OLD_VERSION) != 0 ? 1u : 2u);
+}

@@ -1,0 +1,22 @@
+/* Where a stream of outgoing TLS records stands: enough to tell the handshake from the first request, without keeping
+ * a byte. The state is one word, all zero at the start of the stream:
+ *
+ *   15..0 bytes left of the record's body | 18..16 header bytes seen | 26..19 type | 34..27 length, high byte
+ *   35 the body's first byte is to be looked at | 36 TLS 1.2 or older | 38..37 application data records begun (0..3)
+ */
+#ifndef CUTOUT_LIB_TLS_RECORDS_H
+#define CUTOUT_LIB_TLS_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Feeds `size` bytes that went out. *data is set to true when an application data record begins in them (left alone
+ * otherwise). Returns the new state. */
+uint64_t tls_records_feed(uint64_t state, const unsigned char *bytes, size_t size, bool *data);
+
+/* True once a request has begun: at the first application data record, in TLS 1.3 (where the first one is the
+ * handshake's Finished) at the second. */
+bool tls_records_request_begun(uint64_t state);
+
+#endif
