@@ -28,7 +28,7 @@ LINK     := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 LIB   := $(wildcard lib/*.c)
 RULES := $(wildcard rules/*.c)
 SHIM  := $(wildcard shim/*.c)
-TOOL  := $(wildcard shim/tool/*.c) $(addprefix shim/,panel.c load.c clock.c environment.c)
+TOOL  := $(wildcard shim/tool/*.c) $(addprefix shim/,panel.c slot.c load.c refresh.c clock.c environment.c)
 PROGRAMS := $(wildcard tests/programs/*.c)
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))

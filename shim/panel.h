@@ -28,6 +28,7 @@ struct attachment {
     int semaphore_id; /* of the set; -1 when there is none */
     uint32_t slot;    /* this process's slot, PANEL_NO_SLOT when it has none */
     uint64_t slot_generation;
+    const struct environment *environment; /* what panel_attach was given, which must stay; else NULL */
 };
 
 /* The key of the panel of that name that belongs to the user, or, when has_group, to the group; `attempt`
@@ -39,13 +40,14 @@ int32_t panel_key(const char *name, bool has_group, uint32_t id, unsigned attemp
 int panel_attach(struct attachment *attachment, const struct environment *environment);
 
 /* For the command: attaches an existing segment by its id, read-only or not, after checking size, magic and
- * layout. Returns 0 or -errno. */
+ * layout (-EINVAL when it is no panel of ours). Returns 0 or -errno. */
 int panel_attach_id(struct attachment *attachment, int segment_id, bool read_only);
 void panel_detach(struct attachment *attachment);
 
-/* Claims a slot for this process and fills in its entry. pid is the caller's own; program and mode as in
- * struct process. A slot that this very process already holds (it has been execed) is taken again. Without a
- * semaphore set or a free slot the attachment keeps PANEL_NO_SLOT. */
+/* Claims a slot for this process and fills in its entry. pid is the caller's own, mode as in struct process. A
+ * slot that this very process already holds (it has been execed) is taken again. Without a semaphore set or a
+ * free slot the attachment has PANEL_NO_SLOT. To be called after load_refresh, which settles whether the
+ * process has named another rules file than the panel's. */
 void panel_claim_slot(struct attachment *attachment, uint32_t pid, uint8_t mode);
 
 /* What a permit of this process carries: slot and slot generation packed in 50 bits; 0 without a slot. */
