@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# redis-cli against a real redis-server. redis-cli learns how its connect went by a second connect().
+
+load helpers
+
+quick='
+[cache]
+match = 127.0.0.1
+open_for = 1s
+probe_timeout = 60s
+'
+
+# start_redis [PORT]: a redis-server; sets PORT and REDIS_PID. It takes no port 0, so one is tried that was free.
+start_redis() {
+    PORT=${1:-}
+    local attempt
+    for attempt in {1..5}; do
+        [[ -n ${1:-} ]] ||
+            PORT=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+        background redis-server --port "$PORT" --bind 127.0.0.1 --save '' --appendonly no --dir . >"redis.$attempt.log"
+        REDIS_PID=$STARTED_PID
+        if retry_until 5 grep -q -e 'Ready to accept' -e 'Failed listening' "redis.$attempt.log" &&
+            grep -q 'Ready to accept' "redis.$attempt.log"; then
+            return 0
+        fi
+        [[ -z ${1:-} ]] || break
+    done
+    fail "no redis-server" "$(cat redis.*.log)"
+}
+stop_redis() {
+    kill -KILL "$REDIS_PID"
+    wait "$REDIS_PID" || true
+}
+
+# ping_redis: one guarded PING; prints what redis-cli says.
+ping_redis() {
+    guarded redis-cli -p "$PORT" PING 2>&1 || true
+}
+
+refused_five_times() {
+    for _ in {1..5}; do
+        expect_match "$(ping_redis)" "Connection refused"
+        sleep 0.12
+    done
+    expect_state "$(here)" open
+}
+
+@test "redis-cli: a server that is gone opens the breaker, then redis-cli is refused without a connect" {
+    start_redis
+    expect "$(ping_redis)" PONG
+    stop_redis
+    refused_five_times
+    expect_breaker "$(here)" '.errors.refused, .total.calls' $'5\n6'
+    expect "$(causes "$(here)")" "closed>open:consecutive_errors"
+
+    run "${LIMIT[@]}" strace -f -e trace=connect -o calls -E LD_PRELOAD="$SHIM" redis-cli -p "$PORT" PING
+    expect_match "$output" "Connection refused"
+    run grep "htons($PORT)" calls
+    expect "$output" "" "connects seen"
+    expect_breaker "$(here)" .total.rejected 1
+}
+
+@test "redis-cli: a server that is stopped for 300 ms is slow" {
+    rules "$quick
+slow_call = 100ms
+min_calls = 3"
+    start_redis
+    for _ in {1..3}; do
+        kill -STOP "$REDIS_PID"
+        start_guarded pong redis-cli -p "$PORT" PING
+        sleep 0.3
+        kill -CONT "$REDIS_PID"
+        wait "$STARTED_PID"
+        expect "$(cat pong)" PONG
+    done
+    expect_state "$(here)" open
+    expect_breaker "$(here)" '.total.slow, .total.errors' $'3\n0'
+    expect "$(causes "$(here)")" "closed>open:slow_ratio"
+    expect_match "$(ping_redis)" "Connection refused"
+}
+
+@test "redis-cli: three probes pass, and the breaker closes" {
+    rules "$quick"
+    start_redis
+    stop_redis
+    refused_five_times
+    start_redis "$PORT"
+    retry_until 5 probe_due "$(here)"
+    expect "$(ping_redis)" PONG
+    expect "$(ping_redis)" PONG
+    expect_state "$(here)" half_open
+    expect "$(ping_redis)" PONG
+    expect_state "$(here)" closed
+    expect "$(causes "$(here)")" \
+        "closed>open:consecutive_errors open>half_open:open_for half_open>closed:probes_passed"
+}
+
+@test "redis-cli: one failed probe opens the breaker again" {
+    rules "$quick"
+    start_redis
+    stop_redis
+    refused_five_times
+    start_redis "$PORT"
+    retry_until 5 probe_due "$(here)"
+    expect "$(ping_redis)" PONG
+    stop_redis
+    expect_match "$(ping_redis)" "Connection refused"
+    expect_state "$(here)" open
+    expect "$(causes "$(here)")" \
+        "closed>open:consecutive_errors open>half_open:open_for half_open>open:probe_failed"
+    expect_match "$(ping_redis)" "Connection refused"
+    expect_breaker "$(here)" .errors.refused 6
+}
