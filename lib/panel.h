@@ -59,8 +59,9 @@ struct panel_rules {
     struct atomic64 current; /* version << 8 | buffer + 1; 0 = the built-in defaults, version 0 */
     struct atomic64 claim; /* monotonic ns when a loader took the right to load; 0 = free; stale after 5 s */
     struct atomic64 loaded_unix_ns;
-    struct atomic64 bad;      /* not 0: the file last seen was refused; `error` says why */
+    struct atomic64 bad; /* not 0: the file last seen was refused (1) or not to be read (2); see `error` */
     struct atomic64 withheld; /* not 0: a file is named but no good rules were ever loaded: observe only */
+    struct atomic64 named;    /* not 0: `file` is settled, for as long as the panel lives */
     struct rules_stamp stamp;
     char file[PANEL_PATH_MAX]; /* the panel's one rules file; "" = none */
     char error[PANEL_ERROR_MAX];

@@ -13,12 +13,24 @@
 
 #define LOAD_FILE_MAX (1u << 20) /* bytes of one rules file; a larger one is refused */
 
+/* What tells that a file is another one than it was: of the file itself, and folded into `includes` that of
+ * each included one. A file that is not to be seen has the errno in changed_ns. */
+struct load_stamp {
+    uint64_t device, inode, size, changed_ns, includes;
+};
+
+/* The stamp of a file alone, as it is now. */
+struct load_stamp load_stamp_of(const char *path);
+
+/* Folds an included file's stamp into that of the rules file; in the order of inclusion. */
+void load_stamp_fold(struct load_stamp *stamp, const struct load_stamp *included);
+
 /* The files of one load, in memory mapped by load_open. */
 struct load {
     struct rules_sources sources;
     struct ruleset *ruleset; /* compiled by load_compile */
     struct rules_notes *notes;
-    uint64_t device, inode, size, changed_ns, includes; /* the stamp of what was read */
+    struct load_stamp stamp;     /* of what was read, or could not be */
     char error[PANEL_ERROR_MAX]; /* "" or why reading failed: "FILE: No such file or directory", or the first
                                     error of the parse with its place */
     void *memory;
@@ -36,10 +48,11 @@ bool load_compile(struct load *load);
 void load_close(struct load *load);
 
 /* Puts the panel's rules file into force where it differs from what the panel holds: the work of a
- * constructor. In a new panel the environment's file becomes the panel's. A bad or missing file changes
- * nothing and is noted in the panel (bad, error; withheld where no good rules were ever loaded). One loader
- * at a time; others go on with the rules in force. now_ns and unix_ns are the time, pid this process's, for
- * the journal. */
+ * constructor; must be called there once, before load_rules_in_force. The panel's file is that of the first
+ * process that names one. A bad or missing file changes nothing and is noted in the panel (bad, error;
+ * withheld where no good rules were ever loaded). One loader at a time; others go on with the rules in force,
+ * and wait for a moment only where there are none yet. Costs one stat a file when nothing has changed. pid is
+ * this process's, for the journal. */
 void load_refresh(struct panel *panel, const struct environment *environment, uint32_t pid);
 
 /* The ruleset in force, and its version in *version. Never NULL: the built-in defaults where nothing was
