@@ -17,7 +17,8 @@ window = 1m
     for _ in {1..5}; do
         expect "$(guarded wget -q -T 0.3 -t 1 -O - "http://127.0.0.1:$PORT/" || echo "$?")" 4 "exit status of wget"
     done
-    expect_breaker "$(here)" '.state, .gate, .errors.timeout' $'open\nconnect\n5'
+    expect_breaker "$(here)" '.state, .gate' $'open\nconnect'
+    expect_reasons "$(here)" "timeout 5"
     server answer
     expect "$(guarded wget -q -T 0.3 -t 1 -O - "http://127.0.0.1:$PORT/" || echo "$?")" 4 "exit status of wget"
     server_counts connections 0
@@ -47,7 +48,8 @@ bash_call() {
         expect "$(bash_call)" ""
         sleep 0.12
     done
-    expect_breaker "$(here)" '.state, .errors.refused' $'open\n5'
+    expect_state "$(here)" open
+    expect_reasons "$(here)" "refused 5"
     server answer
     server zero
     expect "$(bash_call)" ""

@@ -20,7 +20,8 @@ probe_timeout = 60s
     sleep 0.15
     expect "$(fetch_status "$PORT")" 7 "exit status of the fifth"
     expect_state "$(here)" open
-    expect_breaker "$(here)" '.errors.refused, .total.calls, .total.rejected' $'5\n5\n0'
+    expect_breaker "$(here)" '.total.errors, .total.calls, .total.rejected' $'5\n5\n0'
+    expect_reasons "$(here)" "refused 5"
     expect "$(causes "$(here)")" "closed>open:consecutive_errors"
 }
 
@@ -98,7 +99,8 @@ probe_timeout = 60s
     server hang
     fetch_apart "$PORT" 5 --max-time 0.3
     expect_state "$(here)" open
-    expect_breaker "$(here)" '.errors.timeout, .gate' $'5\nrequest'
+    expect_breaker "$(here)" .gate request
+    expect_reasons "$(here)" "timeout 5"
     expect "$(causes "$(here)")" "closed>open:consecutive_errors"
     expect "$(fetch_status "$PORT" --max-time 0.3)" 7 "exit status of the rejected curl"
     server_counts connections 6
@@ -109,7 +111,7 @@ probe_timeout = 60s
     server hang
     fetch_apart "$PORT" 5 --max-time 0.3
     expect_state "$(here)" open
-    expect_breaker "$(here)" .errors.timeout 5
+    expect_reasons "$(here)" "timeout 5"
 }
 
 @test "a connect that never completes counts as a time-out" {
@@ -117,7 +119,8 @@ probe_timeout = 60s
     server full
     fetch_apart "$PORT" 5 --max-time 0.5
     expect_state "$(here)" open
-    expect_breaker "$(here)" '.errors.timeout, .gate' $'5\nconnect'
+    expect_breaker "$(here)" .gate connect
+    expect_reasons "$(here)" "timeout 5"
 }
 
 @test "answers slower than slow_call open the breaker, without a single error" {

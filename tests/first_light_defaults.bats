@@ -30,7 +30,7 @@ reject_nothing() {
     retry_until 25 many_ended 30 0
     expect_state "$(here)" closed
     expect_breaker "$(here)" '.total.calls, .total.slow, .total.errors, .total.rejected' $'30\n30\n0\n0'
-    expect_breaker "$(here)" '.thresholds | has("slow_ratio")' false
+    expect_breaker "$(here)" '.thresholds.slow_ratio // "off"' off
     run "${LIMIT[@]}" "$CUTOUT" status -p "$CUTOUT_PANEL"
     expect_match "$output" "not judged"
     expect "$(causes "$(here)")" ""

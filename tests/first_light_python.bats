@@ -28,7 +28,8 @@ refused() {
     calls "$1" --calls 5
     expect "$results" "ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED "
     server_counts connections 0
-    expect_breaker "$(here)" '.errors.refused, .total.rejected' $'5\n5'
+    expect_breaker "$(here)" '.total.errors, .total.rejected' $'5\n5'
+    expect_reasons "$(here)" "refused 5"
     sort -n -k 2 calls.out | awk 'NR == 1 { exit !($2 < 5) }' || fail "the fastest was no faster than 5 ms" "$(cat calls.out)"
 }
 @test "blocking: refused connects open the breaker, then fail at once without reaching the server" { refused blocking; }
@@ -41,7 +42,8 @@ never_answers() {
     calls "$1" --calls 5 "$2" 300
     expect "$results" "$3 $3 $3 $3 $3 "
     expect_state "$(here)" open
-    expect_breaker "$(here)" '.errors.timeout, .gate' $'5\nrequest'
+    expect_breaker "$(here)" .gate request
+    expect_reasons "$(here)" "timeout 5"
     expect "$(causes "$(here)")" "closed>open:consecutive_errors"
     calls "$1"
     expect "$results" "ECONNREFUSED "

@@ -50,7 +50,8 @@ refused_five_times() {
     expect "$(ping_redis)" PONG
     stop_redis
     refused_five_times
-    expect_breaker "$(here)" '.errors.refused, .total.calls' $'5\n6'
+    expect_breaker "$(here)" '.total.errors, .total.calls' $'5\n6'
+    expect_reasons "$(here)" "refused 5"
     expect "$(causes "$(here)")" "closed>open:consecutive_errors"
 
     run "${LIMIT[@]}" strace -f -e trace=connect -o calls -E LD_PRELOAD="$SHIM" redis-cli -p "$PORT" PING
@@ -109,5 +110,5 @@ min_calls = 3"
     expect "$(causes "$(here)")" \
         "closed>open:consecutive_errors open>half_open:open_for half_open>open:probe_failed"
     expect_match "$(ping_redis)" "Connection refused"
-    expect_breaker "$(here)" .errors.refused 6
+    expect_breaker "$(here)" '.total.errors, .total.rejected' $'6\n1'
 }

@@ -16,7 +16,7 @@ hang_workers() {
 @test "five workers started 150 ms apart open the breaker by consecutive_errors within 5 s" {
     hang_workers 5 150 5
     expect "$(causes "$(here)")" "closed>open:consecutive_errors"
-    expect_breaker "$(here)" .errors.timeout 5
+    expect_reasons "$(here)" "timeout 5"
 }
 
 @test "five workers started together open the breaker by error_ratio within 5 s" {

@@ -218,3 +218,10 @@ causes() {
         '[.[] | select(.to != null and .destination == $destination) | "\(.from)>\(.to):\(.cause)"] | join(" ")' \
         events.json
 }
+
+# expect_reasons DESTINATION TEXT: the failures that opened it last: "refused 5".
+expect_reasons() {
+    "${LIMIT[@]}" "$CUTOUT" events -p "$CUTOUT_PANEL" --json >events.json
+    expect "$(jq -rs --arg destination "$1" '[.[] | select(.destination == $destination and .to == "open")][-1].reasons |
+        to_entries | map("\(.key) \(.value)") | join(", ")' events.json)" "$2" "reasons of $1"
+}
