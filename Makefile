@@ -66,8 +66,18 @@ $(B)/tests/shim_%: tests/programs/shim_%.c $(GUESTS) $(call objects,$(LIB) $(RUL
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) -MMD -MP -MF $@.d -o $@ $< $(GUESTS) $(call objects,$(LIB) $(RULES)) $(LINK) -pthread
 
+test: all programs
+	@CC='$(CC)' BUILD='$(abspath $(B))' tests/run
+
+# The same with the uploads that take a minute.
+test-long: all programs
+	@CC='$(CC)' BUILD='$(abspath $(B))' UPLOAD_MB=200 LIMIT_S=150 tests/run
+
+demo: all $(B)/tests/server_flaky
+	@BUILD='$(abspath $(B))' tests/demo
+
 clean:
 	rm -rf $(B)
 
-.PHONY: all programs clean
+.PHONY: all programs test test-long demo clean
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
