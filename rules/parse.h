@@ -15,7 +15,7 @@
 struct rules_source {
     const char
         *path; /* as it is printed in messages, and as rules_include_path makes it for included files */
-    const char *bytes;
+    const char *bytes; /* NULL: the file could not be read, and its `include` is an error */
     size_t size;
 };
 
