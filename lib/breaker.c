@@ -95,6 +95,11 @@ static struct ticket refuse(struct breaker *breaker, bool enforce) {
     return ticket_of(0, 0, enforce ? STANDING_REJECTED : STANDING_WOULD_REJECT);
 }
 
+static bool is_probe_overdue(uint64_t last_permit_ns, const struct thresholds *thresholds, uint64_t now_ns) {
+    /* A time in the future is a scribble: due, or HALF_OPEN would be stuck. */
+    return now_ns >= last_permit_ns + thresholds->probe_timeout_ns || last_permit_ns > now_ns + SCRIBBLE_NS;
+}
+
 /* One turn in HALF_OPEN. True when the admission is decided; else *seen is to be looked at again. */
 static bool admit_half_open(struct breaker *breaker, const struct thresholds *thresholds, bool enforce,
                             uint64_t holder, uint64_t now_ns, uint64_t *seen, struct admission *admission) {
@@ -112,9 +117,7 @@ static bool admit_half_open(struct breaker *breaker, const struct thresholds *th
         admission->ticket = ticket_of(generation, (uint8_t)taken, STANDING_COUNTED);
         return true;
     }
-    /* A time in the future is a scribble: due, or HALF_OPEN would be stuck. */
-    bool due =
-        now_ns >= last_permit_ns + thresholds->probe_timeout_ns || last_permit_ns > now_ns + SCRIBBLE_NS;
+    bool due = is_probe_overdue(last_permit_ns, thresholds, now_ns);
     if (permit_all_passed(breaker->permits, thresholds->probes, generation, due)) {
         change_state(breaker, seen, change_to_closed, now_ns, &admission->transition);
         return false;
@@ -125,8 +128,6 @@ static bool admit_half_open(struct breaker *breaker, const struct thresholds *th
         if (!change_state(breaker, seen, change, now_ns, &admission->transition)) {
             return false;
         }
-    } else {
-        admission->permits_out = true;
     }
     admission->ticket = refuse(breaker, enforce);
     return true;
@@ -174,6 +175,17 @@ void breaker_probe_answered(struct breaker *breaker, struct ticket ticket) {
     if (ticket.standing == STANDING_COUNTED && ticket.permit != 0) {
         permit_answered(breaker->permits, ticket.permit, ticket.generation);
     }
+}
+
+enum breaker_permits breaker_permits(const struct breaker *breaker, const struct thresholds *thresholds,
+                                     uint64_t now_ns) {
+    uint64_t control = atomic64_load_acquire(&breaker->control);
+    if (control_state(control) != STATE_HALF_OPEN ||
+        permit_any_free(breaker->permits, thresholds->probes, control_generation(control))) {
+        return PERMITS_LEFT;
+    }
+    uint64_t last_permit_ns = atomic64_load_relaxed(&breaker->last_permit_ns);
+    return is_probe_overdue(last_permit_ns, thresholds, now_ns) ? PERMITS_DUE : PERMITS_OUT;
 }
 
 uint64_t breaker_permit_holder(const struct breaker *breaker, unsigned index, uint64_t *word) {

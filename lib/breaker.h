@@ -117,7 +117,6 @@ struct ticket {
 struct admission {
     struct ticket ticket;
     struct transition transition;
-    bool permits_out; /* rejected only because every permit is out: holders may be asked whether they live */
 };
 
 /* Longest holder a permit can carry: 50 bits. 0 = nobody known, the permit ends by probe_timeout alone. */
@@ -143,6 +142,15 @@ void breaker_release(struct breaker *breaker, struct ticket ticket);
 /* The probe's destination has answered, though its end is not known yet (TLS): the permit counts as passed
  * when probe_timeout is due. */
 void breaker_probe_answered(struct breaker *breaker, struct ticket ticket);
+
+/* Whether the next asker would find every permit of HALF_OPEN given out. */
+enum breaker_permits {
+    PERMITS_LEFT, /* no: or the breaker is not in HALF_OPEN at all */
+    PERMITS_OUT,  /* yes: he would be rejected */
+    PERMITS_DUE   /* yes, and so long ago that the breaker would open again (probe_timeout) */
+};
+enum breaker_permits breaker_permits(const struct breaker *breaker, const struct thresholds *thresholds,
+                                     uint64_t now_ns);
 
 /* Who holds permit `index` (0-based) of the current HALF_OPEN; *word is what breaker_free_permit wants. 0
  * when the permit is not out or nobody is known. */

@@ -66,6 +66,10 @@ bool conversation_is_outstanding(const struct conversation *conversation, uint8_
     return phase == PHASE_CONNECTING || phase == PHASE_FRESH || phase == PHASE_REQUEST;
 }
 
+bool conversation_is_over(const struct conversation *conversation, uint8_t era) {
+    return talk_phase(talk_in_era(atomic64_load_relaxed(&conversation->talk), era)) == PHASE_NONE;
+}
+
 bool conversation_is_left_out(const struct conversation *conversation, uint8_t era) {
     enum conversation_phase phase = talk_phase(talk_in_era(atomic64_load_relaxed(&conversation->talk), era));
     return phase == PHASE_NONE || phase == PHASE_LEFT_OUT;
@@ -78,6 +82,14 @@ enum rule_protocol conversation_protocol(const struct conversation *conversation
 
 uint64_t conversation_response_ns(const struct conversation *conversation, uint64_t now_ns) {
     return atomic64_load_relaxed(&conversation->waited_ns) + exchange_wait_ns(conversation, now_ns);
+}
+
+uint64_t conversation_wait_ns(const struct conversation *conversation, uint64_t now_ns) {
+    return exchange_wait_ns(conversation, now_ns);
+}
+
+bool conversation_is_fresh(const struct conversation *conversation, uint8_t era) {
+    return talk_phase(talk_in_era(atomic64_load_relaxed(&conversation->talk), era)) == PHASE_FRESH;
 }
 
 bool conversation_is_long(const struct conversation *conversation, size_t size) {

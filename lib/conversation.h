@@ -70,6 +70,9 @@ bool conversation_is_connecting(const struct conversation *conversation, uint8_t
 /* True when a call is outstanding. */
 bool conversation_is_outstanding(const struct conversation *conversation, uint8_t era);
 
+/* True when there is no connection, or it has failed. */
+bool conversation_is_over(const struct conversation *conversation, uint8_t era);
+
 /* True when nothing on this connection can change any more: the caller need not even read the clock. */
 bool conversation_is_left_out(const struct conversation *conversation, uint8_t era);
 
@@ -111,6 +114,12 @@ void conversation_receiving(struct conversation *conversation, uint8_t era, uint
 
 /* How long the destination has been waited for if the wait ended at now_ns: what the response time would be. */
 uint64_t conversation_response_ns(const struct conversation *conversation, uint64_t now_ns);
+
+/* How long the wait that is going on has lasted; 0 when nothing is waited for. */
+uint64_t conversation_wait_ns(const struct conversation *conversation, uint64_t now_ns);
+
+/* True when the connection is there and no byte has moved: only then does conversation_receiving matter. */
+bool conversation_is_fresh(const struct conversation *conversation, uint8_t era);
 
 /* Bytes came in, peeked at or not; they arrived at arrived_ns (now_ns unless the caller knows that they lay unread).
  * *tls_answered is set when they belong to a TLS call that stays open: its probe's permit (the step's ticket) may be

@@ -68,6 +68,15 @@ bool permit_all_passed(const struct atomic64 *permits, unsigned probes, uint16_t
     return true;
 }
 
+bool permit_any_free(const struct atomic64 *permits, unsigned probes, uint16_t generation) {
+    for (unsigned i = 0; i < probes && i < PROBES_MAX; i++) {
+        if (state_in(atomic64_load_acquire(&permits[i]), generation) == PERMIT_FREE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint64_t permit_holder(const struct atomic64 *permit, uint16_t generation, uint64_t *word) {
     *word = atomic64_load_acquire(permit);
     return state_in(*word, generation) == PERMIT_OUT ? *word & PERMIT_HOLDER_MAX : 0;

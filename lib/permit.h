@@ -28,6 +28,9 @@ void permit_give_back(struct atomic64 *permits, unsigned number, uint16_t genera
 bool permit_all_passed(const struct atomic64 *permits, unsigned probes, uint16_t generation,
                        bool count_answered);
 
+/* True when one of the first `probes` is free. */
+bool permit_any_free(const struct atomic64 *permits, unsigned probes, uint16_t generation);
+
 /* Who holds a permit that is out (answered or not); 0 when it is not out or nobody is known. */
 uint64_t permit_holder(const struct atomic64 *permit, uint16_t generation, uint64_t *word);
 

@@ -23,8 +23,11 @@
 /* What an interposer keeps on its stack between begin and end. */
 struct connect_call {
     struct connection *connection; /* NULL: not judged */
+    const struct sockaddr *address;
+    socklen_t length;
+    uint32_t use; /* which life of the connection */
+    bool unseen;  /* to be noted after it has succeeded */
     uint64_t before_ns;
-    int flags;
 };
 
 /* Before a connect. False: rejected; errno is set, and the interposer returns -1. */
@@ -40,8 +43,8 @@ void call_socket(int fd, int domain, int type);
 
 struct data_call {
     struct connection *connection; /* NULL: not judged */
+    uint32_t use;                  /* which life of the connection */
     uint64_t before_ns;
-    uint32_t began;
 };
 
 /* Interposers first ask `descriptor_is_tracked(fd)` and jump straight to the real function when it is not. */
@@ -67,6 +70,8 @@ void call_close(int fd);
  * flags as close_range takes them. */
 struct range_call {
     unsigned first, last;
+    uint32_t
+        serial;   /* of the newest connection before: those are closed, newer ones have taken their numbers */
     bool tracked; /* something in the range is */
 };
 void call_range_begin(struct range_call *call, unsigned first, unsigned last, int flags);
@@ -74,7 +79,8 @@ void call_range_end(struct range_call *call, int result);
 
 /* Around dup2 and dup3 (target >= 0), or dup and fcntl(F_DUPFD…) (target -1). */
 struct duplicate_call {
-    bool arrived; /* an answer lay unread on the target's connection */
+    bool arrived;     /* an answer lies unread on the target's connection */
+    bool unconnected; /* the target's connection never came about */
 };
 void call_duplicate_begin(struct duplicate_call *call, int fd, int target);
 /* result: the real call's, the new descriptor or -1. */
@@ -96,15 +102,13 @@ void call_wait_begin(void);
  * so it was no wait at all. */
 void call_wait_end(int fd, int result, bool polled);
 
-/* --- look --- */
+/* --- look-ups --- */
 
 struct lookup_call {
-    struct breaker_place {
-        uint32_t breaker; /* PANEL_NO_BREAKER: not judged */
-        uint32_t rule;
-    } place;
+    uint64_t place; /* which breaker, see route.h */
     uint64_t before_ns;
-    uint64_t ticket;
+    struct ticket ticket;
+    bool judged;
     bool named; /* name holds the canonical host name */
     char name[256];
 };

@@ -1,0 +1,46 @@
+/* What the bridge does with one connection, whichever call brings the news. */
+#ifndef CUTOUT_SHIM_CONNECTION_H
+#define CUTOUT_SHIM_CONNECTION_H
+
+#include "lib/conversation.h"
+#include "shim/descriptors.h"
+#include "shim/route.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the last waits of a thread say; a few bytes of its own (initial-exec). A set `waiting` outlives a wait that a
+ * signal handler jumped out of: that is what it is for. */
+struct thread_waits {
+    int fd;         /* the last wait was for this one to become readable; -1 = none, or several */
+    bool waiting;   /* a wait has begun and not come back */
+    bool timed_out; /* the last wait ended by time-out, or by a signal */
+};
+extern __thread struct thread_waits thread_waits;
+
+/* Gives what a step has ended to the breaker. */
+void connection_step(const struct connection *connection, const struct conversation_step *step,
+                     uint64_t now_ns);
+
+/* A blocking socket's time-out, or just nothing to do yet? True when EAGAIN (or EINPROGRESS) after a call begun at
+ * before_ns means that SO_RCVTIMEO or SO_SNDTIMEO struck (hazards: asked of the kernel only when the call took long). */
+bool connection_timed_out(int fd, uint64_t before_ns, uint64_t now_ns);
+
+/* When the bytes that a receive has just brought arrived: now_ns, or earlier if the answer would be slow and the kernel
+ * says that it lay unread. *late is set when that made it quick. 0: fd is not that connection any more. */
+uint64_t connection_arrived_ns(const struct connection *connection, int fd, uint64_t now_ns, bool *late);
+
+/* What the kernel knows of a connection that is about to be left: to be asked before the descriptor is gone. */
+struct connection_facts {
+    bool arrived;     /* an answer lies unread */
+    bool unconnected; /* the connection never came about */
+};
+struct connection_facts connection_ask(const struct connection *connection, int fd);
+
+/* The program leaves the connection: what is outstanding ends. */
+void connection_leave(struct connection *connection, int fd, struct connection_facts facts);
+
+/* fd was taken from the table with that word: leaves its connection if no other descriptor names it. */
+void connection_let_go(uint64_t word, int fd, struct connection_facts facts);
+
+#endif

@@ -1,0 +1,123 @@
+#include "shim/guest.h"
+
+#include "shim/call.h"
+#include "shim/clock.h"
+#include "shim/load.h"
+#include "shim/raw.h"
+
+#include <sys/mman.h>
+
+/* Since Linux 4.14; missing from the headers of older systems. */
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define PAGE_BYTES 4096
+/* In the page while a forked child takes up its life; no process but init has that PID. */
+#define PID_BEING_SET 1
+
+struct guest guest;
+struct atomic64 *guest_pid;
+
+static uint32_t own_pid(void) {
+    return (uint32_t)raw_call3(SYS_getpid, 0, 0, 0);
+}
+
+/* The page that tells fork from vfork. False on a kernel that cannot: then the guest stays inert, because it would lose
+ * its descriptors to every vfork child, or take a forked child's for its own. */
+static bool map_pid_page(void) {
+    long page =
+        raw_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw_failed(page)) {
+        return false;
+    }
+    if (raw_failed(raw_call3(SYS_madvise, page, PAGE_BYTES, MADV_WIPEONFORK))) {
+        raw_call3(SYS_munmap, page, PAGE_BYTES, 0);
+        return false;
+    }
+    guest_pid = (struct atomic64 *)(uintptr_t)page;
+    atomic64_store_relaxed(guest_pid, own_pid());
+    return true;
+}
+
+static void claim(uint32_t pid) {
+    panel_claim_slot(&guest.attachment, pid, guest.environment.mode);
+    atomic64_store_relaxed(&guest.holder, panel_holder(&guest.attachment));
+}
+
+static void note_made(struct panel *panel, uint32_t pid) {
+    struct event event = {0};
+    event.kind = EVENT_ATTACHED;
+    event.pid = pid;
+    event.unix_ns = clock_unix_ns();
+    event.at_ns = clock_monotonic_ns();
+    journal_append(&panel->journal, &event);
+}
+
+/* Everything is set up here, before main and before the program drops privileges, changes its root or enters a
+ * sandbox. Calls made earlier, by the constructors of other libraries, go through unseen. */
+__attribute__((constructor)) static void guest_begin(void) {
+    if (guest_is_active()) {
+        return;
+    }
+    environment_read(&guest.environment);
+    if (guest.environment.disabled || guest.environment.mode == 1 + MODE_OFF) {
+        return;
+    }
+    if (!map_pid_page() || panel_attach(&guest.attachment, &guest.environment) < 0) {
+        return;
+    }
+    uint32_t pid = own_pid();
+    struct panel *panel = guest.attachment.panel;
+    load_refresh(panel, &guest.environment, pid);
+    claim(pid);
+    if (journal_end(&panel->journal) == 0) {
+        note_made(panel, pid);
+    }
+    atomic64_store_release(&guest.active, 1);
+}
+
+/* A call outstanding at the fork, and its permit, stay the parent's: the era tells them apart. One thread does it; there
+ * is only one right after a fork, but a signal handler may come in between. */
+static void forked(void) {
+    uint64_t seen = 0;
+    if (!atomic64_swap_acq_rel(guest_pid, &seen, PID_BEING_SET)) {
+        return;
+    }
+    atomic64_store_relaxed(&guest.era, atomic64_load_relaxed(&guest.era) + 1);
+    atomic64_store_relaxed(&guest.holder, 0);
+    if (guest_is_sandboxed()) {
+        return; /* no getpid, no semop: permits of this process end by probe_timeout */
+    }
+    uint32_t pid = own_pid();
+    claim(pid);
+    atomic64_store_release(guest_pid, pid);
+}
+
+uint8_t guest_era(void) {
+    if (atomic64_load_relaxed(guest_pid) == 0) {
+        forked();
+    }
+    return (uint8_t)atomic64_load_relaxed(&guest.era);
+}
+
+bool guest_is_self(void) {
+    uint64_t pid = atomic64_load_relaxed(guest_pid);
+    if (pid == 0) {
+        forked();
+        return true;
+    }
+    return pid == PID_BEING_SET || guest_is_sandboxed() || pid == own_pid();
+}
+
+bool guest_has_mode(uint8_t *mode) {
+    if (guest.environment.mode == 0) {
+        return false;
+    }
+    *mode = (uint8_t)(guest.environment.mode - 1);
+    return true;
+}
+
+void call_sandbox_begins(void) {
+    atomic64_store_relaxed(&guest.sandboxed, 1);
+}

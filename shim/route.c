@@ -1,0 +1,229 @@
+#include "shim/route.h"
+
+#include "lib/panel.h"
+#include "lib/text.h"
+#include "rules/ruleset.h"
+#include "shim/clock.h"
+#include "shim/guest.h"
+#include "shim/load.h"
+#include "shim/names.h"
+
+#include <string.h>
+
+/* Permit holders are asked whether they live at most this often a breaker. */
+#define ASK_HOLDERS_NS UINT64_C(100000000)
+
+/* What this process knows of destinations: hash's high half << 32 | rules version << 16 | breaker + 1. A hint: checked
+ * against the breaker itself, overwritten by the next destination that falls on it. */
+#define KNOWN      16384u
+#define KNOWN_NONE 0xffffu /* covered by no rule, or by one that is off */
+static struct atomic64 known[KNOWN];
+
+static uint32_t version_in(uint64_t place) {
+    return (uint32_t)(place >> 32);
+}
+
+/* --- rules --- */
+
+/* The mode in which this process takes the rule. */
+static enum rule_mode mode_of(const struct endpoint *endpoint, const struct thresholds *thresholds,
+                              uint32_t rule) {
+    uint8_t mode = thresholds->mode;
+    guest_has_mode(&mode);
+    bool withheld = atomic64_load_relaxed(&guest.attachment.panel->rules.withheld) != 0;
+    /* Look-ups are rejected only where a rule names them; without good rules nothing is. */
+    if (mode != MODE_OFF && (withheld || (endpoint->scheme == SCHEME_DNS && rule == 0))) {
+        return MODE_OBSERVE;
+    }
+    return (enum rule_mode)mode;
+}
+
+/* Fills in all but the breaker. False when the endpoint is not to be judged. */
+static bool route_by_rule(struct route *route, const struct endpoint *endpoint, const struct ruleset *rules,
+                          uint32_t rule) {
+    bool needs_rule = endpoint->scheme == SCHEME_UDP || endpoint->scheme == SCHEME_UNIX;
+    route->thresholds = &ruleset_rule(rules, rule)->thresholds;
+    enum rule_mode mode = mode_of(endpoint, route->thresholds, rule);
+    route->enforce = mode == MODE_ENFORCE;
+    return mode != MODE_OFF && !(needs_rule && rule == 0);
+}
+
+/* --- destinations --- */
+
+static void note_name(struct breaker *breaker, const struct endpoint *endpoint, const char *name) {
+    char bytes[BREAKER_NAME_MAX];
+    struct text text = text_in(bytes, sizeof bytes);
+    text_add(&text, name);
+    text_add(&text, ":");
+    text_add_number(&text, endpoint->port);
+    if (memcmp(breaker->name, bytes, text.length + 1) != 0) {
+        memcpy(breaker->name, bytes, text.length + 1);
+    }
+}
+
+static uint32_t make_breaker(const struct endpoint *endpoint, const char *text, const struct rule *rule) {
+    struct panel *panel = guest.attachment.panel;
+    uint32_t index = panel_find_or_make(panel, endpoint, text, rule->name, rule->key);
+    if (index == PANEL_NO_BREAKER && atomic64_load_relaxed(&panel->unprotected) == 1) {
+        struct event event = {0};
+        event.kind = EVENT_TABLE_FULL;
+        event.unix_ns = clock_unix_ns();
+        event.at_ns = clock_monotonic_ns();
+        event.pid = (uint32_t)atomic64_load_relaxed(guest_pid);
+        journal_append(&panel->journal, &event);
+    }
+    return index;
+}
+
+/* First contact under these rules. Returns the breaker's index, KNOWN_NONE for a destination that is not judged. */
+static uint32_t first_contact(struct route *route, const struct endpoint *endpoint, const char *text,
+                              const char *name, const struct ruleset *rules, uint64_t version) {
+    uint32_t rule = ruleset_match(rules, endpoint, text, name);
+    if (!route_by_rule(route, endpoint, rules, rule)) {
+        return KNOWN_NONE;
+    }
+    uint32_t index = make_breaker(endpoint, text, ruleset_rule(rules, rule));
+    struct breaker *breaker = panel_breaker(guest.attachment.panel, index);
+    if (breaker == NULL) {
+        return KNOWN_NONE;
+    }
+    breaker_adopt(breaker, route->thresholds);
+    atomic64_store_release(&breaker->rule_ref, version << 16 | rule);
+    route->breaker = breaker;
+    route->place = version << 32 | (uint64_t)rule << 16 | index;
+    return index;
+}
+
+/* A destination met before under the same rules. */
+static bool is_known(struct route *route, uint64_t word, const struct endpoint *endpoint,
+                     const struct ruleset *rules, uint64_t version) {
+    uint32_t index = (uint32_t)(word & 0xffff) - 1;
+    struct breaker *breaker = panel_breaker(guest.attachment.panel, index);
+    if (breaker == NULL || !endpoint_equal(&breaker->endpoint, endpoint)) {
+        return false;
+    }
+    uint64_t reference =
+        atomic64_load_acquire(&breaker->rule_ref); /* pairs with the release in first_contact */
+    uint32_t rule = (uint32_t)(reference & 0xffff);
+    if (reference >> 16 != version || !route_by_rule(route, endpoint, rules, rule)) {
+        return false;
+    }
+    route->breaker = breaker;
+    route->place = version << 32 | (uint64_t)rule << 16 | index;
+    return true;
+}
+
+struct route route_to(const struct endpoint *endpoint, const char *text) {
+    struct route route = {0};
+    uint64_t version;
+    const struct ruleset *rules = load_rules_in_force(guest.attachment.panel, &version);
+    char name[ENDPOINT_NAME_MAX + 1];
+    size_t length = 0;
+    if (endpoint->scheme == SCHEME_TCP || endpoint->scheme == SCHEME_UDP) {
+        length = names_find(endpoint, name, sizeof name);
+    }
+    uint64_t hash = endpoint_hash(endpoint, length ? text_hash(name, length) : 0);
+    struct atomic64 *hint = &known[hash % KNOWN];
+    uint64_t tag = (hash >> 32) << 32 | (version & 0xffff) << 16;
+    uint64_t word = atomic64_load_relaxed(hint);
+    if ((word & ~UINT64_C(0xffff)) == tag && (word & 0xffff) != 0) {
+        if ((word & 0xffff) == KNOWN_NONE) {
+            return route;
+        }
+        if (is_known(&route, word, endpoint, rules, version)) {
+            if (length) {
+                note_name(route.breaker, endpoint, name);
+            }
+            return route;
+        }
+        route.breaker = NULL;
+    }
+    uint32_t index = first_contact(&route, endpoint, text, length ? name : NULL, rules, version);
+    if (index == KNOWN_NONE && endpoint->scheme != SCHEME_TCP) {
+        /* A digest's collision must not leave another path unjudged for ever: not remembered. */
+        return route;
+    }
+    atomic64_store_relaxed(hint, tag | (index == KNOWN_NONE ? KNOWN_NONE : index + 1));
+    if (route.breaker != NULL && length) {
+        note_name(route.breaker, endpoint, name);
+    }
+    return route;
+}
+
+bool route_is_current(uint64_t place) {
+    return version_in(place) ==
+           (uint32_t)(atomic64_load_relaxed(&guest.attachment.panel->rules.current) >> 8);
+}
+
+struct route route_back(uint64_t place) {
+    struct route route = {0};
+    uint64_t version;
+    const struct ruleset *rules = load_rules_in_force(guest.attachment.panel, &version);
+    struct breaker *breaker = panel_breaker(guest.attachment.panel, (uint32_t)(place & 0xffff));
+    if (breaker == NULL) {
+        return route;
+    }
+    uint32_t rule = (uint32_t)(place >> 16 & 0xffff);
+    if (version_in(place) != (uint32_t)version) {
+        rule = ruleset_find(rules, breaker->rule);
+    }
+    if (route_by_rule(&route, &breaker->endpoint, rules, rule < RULESET_RULES ? rule : 0)) {
+        route.breaker = breaker;
+        route.place = place;
+    }
+    return route;
+}
+
+/* --- the breaker --- */
+
+static uint32_t index_in(const struct route *route) {
+    return (uint32_t)(route->place & 0xffff);
+}
+
+static void note_transition(const struct route *route, const struct transition *transition) {
+    if (!transition->happened) {
+        return;
+    }
+    struct event event = event_of_transition(transition, index_in(route), route->thresholds->window_ms);
+    event.unix_ns = clock_unix_ns();
+    event.pid = (uint32_t)atomic64_load_relaxed(guest_pid);
+    journal_append(&guest.attachment.panel->journal, &event);
+}
+
+/* Gives out again the permits of processes that are gone, before the breaker answers: asked at most every
+ * ASK_HOLDERS_NS, and always when the breaker would open again for want of an answer. */
+static void free_permits_of_the_dead(const struct route *route, uint64_t now_ns) {
+    struct breaker *breaker = route->breaker;
+    enum breaker_permits permits = breaker_permits(breaker, route->thresholds, now_ns);
+    if (permits == PERMITS_LEFT || guest_is_sandboxed()) {
+        return;
+    }
+    uint64_t asked_ns = atomic64_load_relaxed(&breaker->holders_asked_ns);
+    bool recent = now_ns >= asked_ns && now_ns - asked_ns < ASK_HOLDERS_NS;
+    if (permits == PERMITS_OUT &&
+        (recent || !atomic64_swap_acq_rel(&breaker->holders_asked_ns, &asked_ns, now_ns))) {
+        return;
+    }
+    for (unsigned i = 0; i < route->thresholds->probes && i < PROBES_MAX; i++) {
+        uint64_t word;
+        uint64_t holder = breaker_permit_holder(breaker, i, &word);
+        if (holder != 0 && !panel_holder_lives(&guest.attachment, holder)) {
+            breaker_free_permit(breaker, i, word);
+        }
+    }
+}
+
+struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint64_t now_ns) {
+    free_permits_of_the_dead(route, now_ns);
+    uint64_t holder = atomic64_load_relaxed(&guest.holder);
+    struct admission admission =
+        breaker_admit(route->breaker, route->thresholds, ask, route->enforce, holder, now_ns);
+    note_transition(route, &admission.transition);
+    return admission.ticket;
+}
+
+void route_finish(const struct route *route, struct ticket ticket, const struct call_end *end,
+                  uint64_t now_ns) {
+    struct transition transition = breaker_finish(route->breaker, route->thresholds, ticket, end, now_ns);
+    note_transition(route, &transition);
+}
