@@ -8,21 +8,27 @@
 
 /* Length of the whole UTF-8 sequence that begins here, 0 when there is none. */
 static size_t utf8_length(const unsigned char *text) {
-    if (text[0] < 0x80)
+    if (text[0] < 0x80) {
         return 1;
+    }
     size_t length = text[0] >= 0xf0 && text[0] < 0xf5   ? 4
                     : text[0] >= 0xe0 && text[0] < 0xf0 ? 3
                     : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
                                                         : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
             return 0; /* also at the terminating zero */
-    if (length == 3 && text[0] == 0xe0 && text[1] < 0xa0)
+        }
+    }
+    if (length == 3 && text[0] == 0xe0 && text[1] < 0xa0) {
         return 0; /* overlong */
-    if (length == 3 && text[0] == 0xed && text[1] > 0x9f)
+    }
+    if (length == 3 && text[0] == 0xed && text[1] > 0x9f) {
         return 0; /* surrogate */
-    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f)))
+    }
+    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))) {
         return 0; /* overlong, or beyond U+10FFFF */
+    }
     return length;
 }
 
@@ -36,22 +42,24 @@ static void write_string(const char *value) {
             at++;
             continue;
         }
-        if (*at == '"' || *at == '\\')
+        if (*at == '"' || *at == '\\') {
             printf("\\%c", *at);
-        else if (*at < 0x20 || *at == 0x7f)
+        } else if (*at < 0x20 || *at == 0x7f) {
             printf("\\u%04x", *at);
-        else if (length == 2 && at[0] == 0xc2 && at[1] < 0xa0) /* C1 controls: a terminal may obey them */
+        } else if (length == 2 && at[0] == 0xc2 && at[1] < 0xa0) { /* C1 controls: a terminal may obey them */
             printf("\\u%04x", at[1]);
-        else
+        } else {
             fwrite(at, 1, length, stdout);
+        }
         at += length;
     }
     putchar('"');
 }
 
 static void begin(struct json *json, const char *key) {
-    if (json->more)
+    if (json->more) {
         putchar(',');
+    }
     json->more = true;
     if (key) {
         write_string(key);
@@ -83,10 +91,11 @@ void json_end_array(struct json *json) {
 
 void json_string(struct json *json, const char *key, const char *value) {
     begin(json, key);
-    if (value)
+    if (value) {
         write_string(value);
-    else
+    } else {
         fputs("null", stdout);
+    }
 }
 
 void json_null(struct json *json, const char *key) {
@@ -105,15 +114,18 @@ void json_number(struct json *json, const char *key, uint64_t value) {
 
 void json_decimal(struct json *json, const char *key, uint64_t value, unsigned decimals) {
     uint64_t unit = 1;
-    for (unsigned i = 0; i < decimals; i++)
+    for (unsigned i = 0; i < decimals; i++) {
         unit *= 10;
+    }
     begin(json, key);
     printf("%" PRIu64, value / unit);
     uint64_t rest = value % unit;
-    if (rest == 0)
+    if (rest == 0) {
         return;
-    for (; rest % 10 == 0; decimals--)
+    }
+    for (; rest % 10 == 0; decimals--) {
         rest /= 10;
+    }
     printf(".%0*" PRIu64, (int)decimals, rest);
 }
 

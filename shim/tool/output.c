@@ -22,38 +22,19 @@ static char *next_buffer(void) {
     return buffers[next++ % SHOWN_BUFFERS];
 }
 
-/* U+0080..U+009F are whole UTF-8, yet some terminals obey them as control sequences. */
-static size_t without_c1_controls(const char *text, char *result, size_t room) {
-    struct text out = text_in(result, room);
-    size_t plain = 0, at = 0;
-    for (; text[at]; at++) {
-        const unsigned char *here = (const unsigned char *)text + at;
-        if (here[0] != 0xc2 || here[1] < 0x80 || here[1] > 0x9f)
-            continue;
-        text_add_bytes(&out, text + plain, at - plain);
-        text_add(&out, "\\xc2\\x");
-        text_add_hex(&out, here[1]);
-        plain = ++at + 1;
-    }
-    text_add_bytes(&out, text + plain, at - plain);
-    return out.length;
-}
-
 const char *shown(const char *text) {
-    char escaped[SHOWN_MAX];
-    char *result = next_buffer();
-    struct text out = text_in(escaped, sizeof escaped);
+    struct text out = text_in(next_buffer(), SHOWN_MAX);
     text_add_escaped(&out, text, strlen(text));
-    without_c1_controls(escaped, result, SHOWN_MAX);
-    return result;
+    return out.bytes;
 }
 
 const char *shown_time(uint64_t unix_ns) {
     char *result = next_buffer();
     time_t seconds = (time_t)(unix_ns / SECOND_NS);
     struct tm utc;
-    if (!gmtime_r(&seconds, &utc))
+    if (!gmtime_r(&seconds, &utc)) {
         memset(&utc, 0, sizeof utc);
+    }
     snprintf(result, SHOWN_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03uZ", utc.tm_year + 1900, utc.tm_mon + 1,
              utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
              (unsigned)(unix_ns % SECOND_NS / MILLISECOND_NS));
@@ -69,16 +50,17 @@ const char *shown_duration(uint64_t ns) {
 const char *shown_span(uint64_t ns) {
     char *result = next_buffer();
     uint64_t tenths = ns / (SECOND_NS / 10), seconds = tenths / 10;
-    if (tenths < 100)
+    if (tenths < 100) {
         snprintf(result, SHOWN_MAX, "%" PRIu64 ".%" PRIu64 "s", seconds, tenths % 10);
-    else if (seconds < 120)
+    } else if (seconds < 120) {
         snprintf(result, SHOWN_MAX, "%" PRIu64 "s", seconds);
-    else if (seconds < 7200)
+    } else if (seconds < 7200) {
         snprintf(result, SHOWN_MAX, "%" PRIu64 "m", seconds / 60);
-    else if (seconds < 172800)
+    } else if (seconds < 172800) {
         snprintf(result, SHOWN_MAX, "%" PRIu64 "h", seconds / 3600);
-    else
+    } else {
         snprintf(result, SHOWN_MAX, "%" PRIu64 "d", seconds / 86400);
+    }
     return result;
 }
 
@@ -100,16 +82,18 @@ const char *shown_size(uint64_t bytes) {
     char *result = next_buffer();
     uint64_t tenths = bytes * 10 / 1024;
     size_t unit = 0;
-    for (; tenths >= 10240 && unit < 3; unit++)
+    for (; tenths >= 10240 && unit < 3; unit++) {
         tenths /= 1024;
+    }
     snprintf(result, SHOWN_MAX, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10, units[unit]);
     return result;
 }
 
 size_t columns_of(const char *text) {
     size_t columns = 0;
-    for (; *text; text++)
+    for (; *text; text++) {
         columns += ((unsigned char)*text & 0xc0) != 0x80;
+    }
     return columns;
 }
 

@@ -27,10 +27,11 @@ int tool_usage(const char *command, const char *format, ...) {
     va_start(values, format);
     say(format, values);
     va_end(values);
-    if (command)
+    if (command) {
         fprintf(stderr, "Try 'cutout %s --help'.\n", command);
-    else
+    } else {
         fputs("Try 'cutout --help'.\n", stderr);
+    }
     return TOOL_USAGE;
 }
 
@@ -38,8 +39,9 @@ int tool_usage(const char *command, const char *format, ...) {
 static size_t word_distance(const char *a, const char *b) {
     size_t row[WORD_MAX + 1];
     size_t width = strlen(b);
-    for (size_t j = 0; j <= width; j++)
+    for (size_t j = 0; j <= width; j++) {
         row[j] = j;
+    }
     for (size_t i = 1; a[i - 1]; i++) {
         size_t diagonal = row[0];
         row[0] = i;
@@ -54,11 +56,13 @@ static size_t word_distance(const char *a, const char *b) {
 }
 
 bool tool_is_nearer(const char *word, const char *name, size_t *best) {
-    if (strlen(word) > WORD_MAX || strlen(name) > WORD_MAX)
+    if (strlen(word) > WORD_MAX || strlen(name) > WORD_MAX) {
         return false;
+    }
     size_t distance = word_distance(word, name);
-    if (distance > 2 || distance * 2 > strlen(name) || distance >= *best)
+    if (distance > 2 || distance * 2 > strlen(name) || distance >= *best) {
         return false;
+    }
     *best = distance;
     return true;
 }

@@ -1,0 +1,204 @@
+#include "shim/tool/settings.h"
+
+#include "shim/load.h"
+#include "shim/tool/facts.h"
+#include "shim/tool/output.h"
+#include "shim/tool/tool.h"
+
+#include <grp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libcutout.so"
+
+__attribute__((format(printf, 2, 3))) static bool complain(struct settings *settings, const char *format,
+                                                           ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(settings->why, sizeof settings->why, format, values);
+    va_end(values);
+    return false;
+}
+
+/* A group's name becomes its number; a number stays. */
+static bool read_group(struct settings *settings) {
+    const char *name = getenv("CUTOUT_GROUP");
+    char number[16];
+    if (!name || !*name || name[strspn(name, "0123456789")] == 0) {
+        return true;
+    }
+    const struct group *group = getgrnam(name);
+    if (!group) {
+        return complain(settings, "CUTOUT_GROUP is %s, and there is no group of that name", shown(name));
+    }
+    snprintf(number, sizeof number, "%u", group->gr_gid);
+    setenv("CUTOUT_GROUP", number, 1);
+    return true;
+}
+
+static bool check_mode(struct settings *settings) {
+    const char *mode = getenv("CUTOUT_MODE");
+    if (!mode || !*mode || settings->environment.mode != 0) {
+        return true;
+    }
+    return complain(settings, "CUTOUT_MODE is %s, expected enforce, observe or off", shown(mode));
+}
+
+/* Reads what the shim would read; the kill switch hides the rest from it, but not from a person who asks. */
+static void read_environment(struct settings *settings) {
+    const char *disable = getenv("CUTOUT_DISABLE");
+    char *kept = disable ? strdup(disable) : NULL;
+    unsetenv("CUTOUT_DISABLE");
+    environment_read(&settings->environment);
+    if (kept) {
+        setenv("CUTOUT_DISABLE", kept, 1);
+    }
+    settings->disabled = kept && strcmp(kept, "1") == 0;
+    free(kept);
+}
+
+bool settings_read(struct settings *settings, const char *rules, const char *panel, bool observe) {
+    memset(settings, 0, sizeof *settings);
+    if (rules) {
+        setenv("CUTOUT_RULES", rules, 1);
+    }
+    if (panel) {
+        setenv("CUTOUT_PANEL", panel, 1);
+    }
+    if (observe) {
+        setenv("CUTOUT_MODE", "observe", 1);
+    }
+    bool good = read_group(settings);
+    read_environment(settings);
+    const char *named = getenv("CUTOUT_RULES");
+    if (named && *named) {
+        if (settings->environment.rules[0] != '/') {
+            return complain(settings, "%s: no absolute path can be made of it", shown(named));
+        }
+        setenv("CUTOUT_RULES", settings->environment.rules, 1);
+    }
+    return good && check_mode(settings);
+}
+
+/* Cuts the last part off a path; false when there is none. */
+static bool cut_last_part(char *path) {
+    char *slash = strrchr(path, '/');
+    if (!slash) {
+        return false;
+    }
+    *slash = 0;
+    return true;
+}
+
+static bool library_is(struct settings *settings, const char *directory, const char *below) {
+    int size = snprintf(settings->library, sizeof settings->library, "%s%s/" LIBRARY, directory, below);
+    if (size > 0 && (size_t)size < sizeof settings->library && access(settings->library, R_OK) == 0) {
+        return true;
+    }
+    settings->library[0] = 0;
+    return false;
+}
+
+bool settings_find_library(struct settings *settings) {
+    char directory[PATH_MAX], prefix[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", directory, sizeof directory - 1);
+    if (size <= 0) {
+        return complain(settings, "cannot tell where this command lies: /proc/self/exe cannot be read");
+    }
+    directory[size] = 0;
+    cut_last_part(directory);
+    strcpy(prefix, directory);
+    cut_last_part(prefix);
+    if (!library_is(settings, directory, "") && !library_is(settings, prefix, "/lib/cutout")) {
+        return complain(settings, LIBRARY " is neither in %s nor in %s/lib/cutout", shown(directory),
+                        shown(prefix));
+    }
+    if (settings->library[strcspn(settings->library, " :$")] != 0) {
+        return complain(
+            settings,
+            "%s cannot be preloaded: LD_PRELOAD has no way to write a path with a blank, a colon or a "
+            "dollar sign",
+            shown(settings->library));
+    }
+    if (elf_file_read(&settings->library_elf, settings->library) != ELF_READ) {
+        return complain(settings, "%s is no library", shown(settings->library));
+    }
+    return true;
+}
+
+static void report_notes(const struct load *load, bool errors, bool warnings) {
+    const struct rules_notes *notes = load->notes;
+    for (size_t i = 0; i < notes->count; i++) {
+        char text[PATH_MAX + 512];
+        const struct rules_note *note = &notes->note[i];
+        if (note->warning ? !warnings : !errors) {
+            continue;
+        }
+        rules_note_format(&load->sources, note, text, sizeof text);
+        tool_error("%s", text);
+    }
+    size_t all = notes->errors + notes->warnings;
+    if (errors && all > notes->count) {
+        tool_error("%zu more", all - notes->count);
+    }
+}
+
+bool settings_check_rules(struct settings *settings, bool report, bool warnings) {
+    struct load load;
+    const char *file = settings->environment.rules;
+    if (!settings->environment.rules_named) {
+        return true;
+    }
+    bool read = load_open(&load, file) == 0, good = read && load_compile(&load);
+    if (read && load.notes && (report || warnings)) {
+        report_notes(&load, report && !good, warnings);
+    }
+    if (!read && report) {
+        tool_error("%s", shown(load.error));
+    }
+    if (!good) {
+        complain(settings, "%s", shown(load.error));
+    }
+    load_close(&load);
+    return good;
+}
+
+bool settings_check_panel(struct settings *settings, const struct found_panel *panel) {
+    if (!panel || !settings->environment.rules_named) {
+        return true;
+    }
+    struct rules_facts rules = facts_of_rules(panel->attachment.panel);
+    /* A panel without a file takes that of the first process that names one. */
+    if (!rules.file[0] || strcmp(rules.file, settings->environment.rules) == 0) {
+        return true;
+    }
+    return complain(settings, "panel %s runs under the rules of %s, not of %s: name another panel with -p",
+                    shown(panel->name), shown(rules.file), shown(settings->environment.rules));
+}
+
+void settings_preload(const struct settings *settings) {
+    const char *present = getenv("LD_PRELOAD");
+    size_t length = strlen(settings->library);
+    if (!present || !*present) {
+        setenv("LD_PRELOAD", settings->library, 1);
+        return;
+    }
+    if (strncmp(present, settings->library, length) == 0 && strchr(": ", present[length])) {
+        return; /* first already: strchr finds the terminating zero, too */
+    }
+    size_t room = length + 1 + strlen(present) + 1;
+    char *value = malloc(room);
+    if (!value) {
+        return;
+    }
+    snprintf(value, room, "%s:%s", settings->library, present);
+    setenv("LD_PRELOAD", value, 1);
+    free(value);
+}
+
+const char *settings_rules_text(const struct settings *settings) {
+    return settings->environment.rules_named ? shown(settings->environment.rules) : "built-in defaults";
+}

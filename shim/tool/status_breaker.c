@@ -1,0 +1,116 @@
+/* One breaker in full, as `cutout status NAME` shows it. */
+#include "shim/tool/output.h"
+#include "shim/tool/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *number(uint64_t value, char text[24]) {
+    snprintf(text, 24, "%" PRIu64, value);
+    return text;
+}
+
+static void print_identity(const struct found_panel *panel, const struct breaker_facts *facts,
+                           const struct moment *moment) {
+    printf("destination  %s\n", facts->destination);
+    if (facts->name[0]) {
+        printf("name         %s\n", shown(facts->name));
+    }
+    printf("panel        %s of %s\n", shown(panel->name), shown(found_whose(panel)));
+    printf("rule         %s", shown(facts->rule));
+    if (facts->in_force) {
+        printf(", mode %s, gate %s\n", facts->mode, facts->gate_connect ? "connect" : "request");
+    } else {
+        puts(", which is not in the rules in force any more");
+    }
+    if (facts->protocol) {
+        printf("protocol     %s\n", facts->protocol);
+    }
+    printf("state        %s", status_state(facts));
+    if (facts->since_unix_ns) {
+        printf(" for %s, since %s", shown_span(moment->unix_ns - facts->since_unix_ns),
+               shown_time(facts->since_unix_ns));
+    }
+    if (facts->view.state == STATE_OPEN) {
+        printf(", next probe %s%s", facts->view.retry_ns ? "in " : "", status_next_probe(facts));
+    }
+    putchar('\n');
+}
+
+/* A key, its value now, and the threshold it is held against. */
+static void print_threshold(const char *key, const char *now, const char *threshold) {
+    printf("  %-20s %12s  %s\n", key, now, threshold);
+}
+
+static void print_slow(const struct breaker_facts *facts) {
+    const struct thresholds *thresholds = &facts->thresholds;
+    const struct window_sums *sums = &facts->view.sums;
+    char now[24], threshold[64];
+    if (thresholds->slow_call_ns == 0) {
+        print_threshold("slow_call", "-", "off");
+        return;
+    }
+    snprintf(threshold, sizeof threshold, "over %s%s", shown_duration(thresholds->slow_call_ns),
+             thresholds->slow_written ? "" : ", not judged: no rule writes slow_call");
+    print_threshold("slow_call", number(sums->slow, now), threshold);
+    print_threshold("slow_ratio", shown_share(sums->slow, sums->calls),
+                    facts_slow_is_judged(facts)   ? shown_ratio(thresholds->slow_ratio)
+                    : thresholds->slow_ratio == 0 ? "off"
+                                                  : "not judged");
+    if (facts_slow_is_judged(facts)) {
+        print_threshold("min_slow_calls", number(sums->slow, now),
+                        number(thresholds->min_slow_calls, threshold));
+    }
+}
+
+static void print_thresholds(const struct breaker_facts *facts) {
+    const struct thresholds *thresholds = &facts->thresholds;
+    const struct window_sums *sums = &facts->view.sums;
+    char now[24], threshold[24], heading[64];
+    snprintf(heading, sizeof heading, "window %s", shown_duration(thresholds->window_ms * UINT64_C(1000000)));
+    printf("\n%-22s %12s  %s\n", heading, "now", "threshold");
+    print_threshold("min_calls", number(sums->calls, now), number(thresholds->min_calls, threshold));
+    print_threshold("error_ratio", shown_share(sums->errors, sums->calls),
+                    thresholds->error_ratio ? shown_ratio(thresholds->error_ratio) : "off");
+    print_threshold("consecutive_errors", number(facts->row, now),
+                    thresholds->consecutive_errors ? number(thresholds->consecutive_errors, threshold)
+                                                   : "off");
+    print_slow(facts);
+    if (sums->errors == 0) {
+        return;
+    }
+    printf("  errors");
+    for (unsigned reason = REASON_NONE + 1; reason < REASON_COUNT; reason++) {
+        if (sums->reasons[reason] > 0) {
+            printf(" %s %" PRIu32, failure_reason_name((enum failure_reason)reason), sums->reasons[reason]);
+        }
+    }
+    putchar('\n');
+}
+
+static void print_rest(const struct breaker_facts *facts) {
+    const struct thresholds *thresholds = &facts->thresholds;
+    if (facts->in_force) {
+        printf("\nonce open    open_for %s, then probes %u, probe_timeout %s\n",
+               shown_duration(thresholds->open_for_ns), thresholds->probes,
+               shown_duration(thresholds->probe_timeout_ns));
+    }
+    printf("in all       calls %" PRIu64 ", errors %" PRIu64 ", slow %" PRIu64 ", ignored %" PRIu64 ",\n",
+           facts->calls, facts->errors, facts->slow, facts->ignored);
+    printf("             rejected %" PRIu64 ", would_reject %" PRIu64 ", late_reads %" PRIu64
+           ", opened %" PRIu64 "\n",
+           facts->rejected, facts->would_reject, facts->late_reads, facts->opened);
+}
+
+void status_print_breaker(const struct found_panel *panel, uint32_t breaker, const struct moment *moment) {
+    struct breaker_facts facts;
+    if (!facts_gather(&facts, panel, breaker, moment)) {
+        return;
+    }
+    print_identity(panel, &facts, moment);
+    if (facts.in_force) {
+        print_thresholds(&facts);
+    }
+    print_rest(&facts);
+}

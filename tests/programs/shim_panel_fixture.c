@@ -1,0 +1,183 @@
+/* A process with a panel, filled as it is told: for tests of what the command shows, without the shim.
+ *
+ * Reads lines from standard input and answers each with "ok"; lives, attached, until its input ends.
+ *
+ *   make RULE DESTINATION [NAME]         the breaker that the lines below are about
+ *   call OUTCOME MS [COUNT] [connect]    "success", "ignored", or a reason: "refused"; 150 ms apart
+ *   protocol NAME                        "http", "redis"
+ *   event KIND                           "attached", "table_full"
+ *   fork                                 a child that is attached too, and lives as long
+ */
+#include "lib/panel.h"
+#include "rules/ruleset.h"
+#include "shim/clock.h"
+#include "shim/load.h"
+#include "shim/panel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEP_NS UINT64_C(150000000)
+#define PAST_NS UINT64_C(6000000000) /* the first call lies this far back, so that none lies ahead */
+
+struct fixture {
+    struct environment environment;
+    struct attachment attachment;
+    struct breaker *breaker;
+    struct thresholds thresholds;
+    uint32_t index;
+    uint64_t now_ns;
+};
+
+static void fail(const char *what) {
+    fprintf(stderr, "shim_panel_fixture: %s\n", what);
+    exit(1);
+}
+
+static struct endpoint read_endpoint(const char *destination, const char **name) {
+    static char host[256];
+    uint8_t bytes[16];
+    bool ipv6;
+    unsigned port;
+    *name = NULL;
+    if (strncmp(destination, "unix://", 7) == 0 || strncmp(destination, "dns://", 6) == 0) {
+        bool is_unix = destination[0] == 'u';
+        *name = destination + (is_unix ? 7 : 6);
+        return endpoint_named(is_unix ? SCHEME_UNIX : SCHEME_DNS, *name, strlen(*name));
+    }
+    const char *colon = strrchr(destination, ':');
+    if (strncmp(destination, "tcp://", 6) != 0 || sscanf(colon + 1, "%u", &port) != 1) {
+        fail("no such destination");
+    }
+    snprintf(host, sizeof host, "%.*s", (int)(colon - destination - 6), destination + 6);
+    if (!endpoint_parse_address(host, strlen(host), bytes, &ipv6)) {
+        fail("no such address");
+    }
+    return ipv6 ? endpoint_ipv6(SCHEME_TCP, bytes, (uint16_t)port, 0)
+                : endpoint_ipv4(SCHEME_TCP, bytes, (uint16_t)port);
+}
+
+static void make(struct fixture *fixture, const char *rule, const char *destination, const char *name) {
+    const char *endpoint_name;
+    uint64_t version;
+    struct panel *panel = fixture->attachment.panel;
+    struct endpoint endpoint = read_endpoint(destination, &endpoint_name);
+    const struct ruleset *rules = load_rules_in_force(panel, &version);
+    uint32_t found = ruleset_find(rules, rule);
+    fixture->thresholds =
+        found < RULESET_RULES ? ruleset_rule(rules, found)->thresholds : thresholds_defaults();
+    fixture->index = panel_find_or_make(panel, &endpoint, endpoint_name, rule, text_hash(rule, strlen(rule)));
+    fixture->breaker = panel_breaker(panel, fixture->index);
+    if (!fixture->breaker) {
+        fail("no breaker could be made");
+    }
+    breaker_adopt(fixture->breaker, &fixture->thresholds);
+    snprintf(fixture->breaker->name, sizeof fixture->breaker->name, "%s", name);
+    fixture->now_ns = clock_monotonic_ns() - PAST_NS;
+}
+
+static void note(struct fixture *fixture, const struct transition *transition) {
+    if (!transition->happened) {
+        return;
+    }
+    struct event event = event_of_transition(transition, fixture->index, fixture->thresholds.window_ms);
+    event.unix_ns = clock_unix_ns();
+    event.pid = (uint32_t)getpid();
+    journal_append(&fixture->attachment.panel->journal, &event);
+}
+
+static void call(struct fixture *fixture, const char *outcome, unsigned response_ms, bool connect) {
+    struct call_end end = {.outcome = OUTCOME_FAILURE, .past_connect = !connect, .exchange = !connect};
+    if (strcmp(outcome, "success") == 0) {
+        end.outcome = OUTCOME_SUCCESS;
+    } else if (strcmp(outcome, "ignored") == 0) {
+        end.outcome = OUTCOME_IGNORED;
+    } else {
+        end.reason = REASON_COUNT;
+        while (end.reason > REASON_NONE && strcmp(failure_reason_name(end.reason), outcome) != 0) {
+            end.reason--;
+        }
+    }
+    uint64_t response_ns = response_ms * UINT64_C(1000000);
+    fixture->now_ns += STEP_NS;
+    end.started_ns = fixture->now_ns - response_ns;
+    end.response_ns = end.exchange_ns = response_ns;
+    struct admission admission = breaker_admit(fixture->breaker, &fixture->thresholds, ASK_CONNECT,
+                                               fixture->thresholds.mode == MODE_ENFORCE, 0, fixture->now_ns);
+    note(fixture, &admission.transition);
+    if (admission.ticket.standing != STANDING_REJECTED) {
+        struct transition transition =
+            breaker_finish(fixture->breaker, &fixture->thresholds, admission.ticket, &end, fixture->now_ns);
+        note(fixture, &transition);
+    }
+}
+
+static void append_event(struct fixture *fixture, const char *kind) {
+    struct event event = {
+        .unix_ns = clock_unix_ns(),
+        .at_ns = clock_monotonic_ns(),
+        .kind = strcmp(kind, "attached") == 0 ? EVENT_ATTACHED : EVENT_TABLE_FULL,
+        .breaker = PANEL_NO_BREAKER,
+        .pid = (uint32_t)getpid(),
+    };
+    journal_append(&fixture->attachment.panel->journal, &event);
+}
+
+/* Waits for the end of the same input as its parent; that one ends it by closing the pipe. */
+static void make_child(struct fixture *fixture) {
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0) {
+        fail("no pipe");
+    }
+    if (fork() == 0) {
+        close(ends[1]);
+        panel_claim_slot(&fixture->attachment, (uint32_t)getpid(), 0);
+        _exit(read(ends[0], &byte, 1) != 0);
+    }
+    close(ends[0]);
+}
+
+static void obey(struct fixture *fixture, char *line) {
+    char *words[6] = {0};
+    size_t count = 0;
+    for (char *word = strtok(line, " "); word && count < 5; word = strtok(NULL, " ")) {
+        words[count++] = word;
+    }
+    if (count >= 3 && strcmp(words[0], "make") == 0) {
+        make(fixture, words[1], words[2], words[3] ? words[3] : "");
+    } else if (count >= 3 && strcmp(words[0], "call") == 0) {
+        for (long n = words[3] ? strtol(words[3], NULL, 10) : 1; n > 0; n--) {
+            call(fixture, words[1], (unsigned)strtoul(words[2], NULL, 10), words[4] != NULL);
+        }
+    } else if (count == 2 && strcmp(words[0], "protocol") == 0) {
+        atomic64_store_relaxed(&fixture->breaker->protocol_seen,
+                               strcmp(words[1], "http") == 0 ? PROTOCOL_HTTP : PROTOCOL_REDIS);
+    } else if (count == 2 && strcmp(words[0], "event") == 0) {
+        append_event(fixture, words[1]);
+    } else if (count == 1 && strcmp(words[0], "fork") == 0) {
+        make_child(fixture);
+    } else {
+        fail("what?");
+    }
+}
+
+int main(void) {
+    static struct fixture fixture;
+    static char line[4096];
+    environment_read(&fixture.environment);
+    if (panel_attach(&fixture.attachment, &fixture.environment) != 0) {
+        fail("no panel");
+    }
+    load_refresh(fixture.attachment.panel, &fixture.environment, (uint32_t)getpid());
+    panel_claim_slot(&fixture.attachment, (uint32_t)getpid(), fixture.environment.mode);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    while (fgets(line, sizeof line, stdin)) {
+        line[strcspn(line, "\n")] = '\0';
+        obey(&fixture, line);
+        puts("ok");
+    }
+    return 0;
+}
