@@ -76,8 +76,32 @@ test-long: all programs
 demo: all $(B)/tests/server_flaky
 	@BUILD='$(abspath $(B))' tests/demo
 
+tidy: all
+	B=$(B) SAN=$(SAN) tests/tidy
+
+# Man pages lie beside what they document.
+MAN := shim/tool/cutout.1 rules/cutout.rules.5 shim/libcutout.7
+INSTALL ?= install
+
+install: all
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cutout $(DESTDIR)$(PREFIX)/share/cutout/rules
+	$(INSTALL) -m 755 $(B)/cutout $(DESTDIR)$(PREFIX)/bin/cutout
+	$(INSTALL) -m 644 $(B)/libcutout.so $(DESTDIR)$(PREFIX)/lib/cutout/libcutout.so
+	$(INSTALL) -m 644 $(wildcard rules/*.rules) $(DESTDIR)$(PREFIX)/share/cutout/rules
+	for page in $(MAN); do \
+	    section=$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}; \
+	    $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \
+	done
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/cutout
+	rm -rf $(DESTDIR)$(PREFIX)/lib/cutout $(DESTDIR)$(PREFIX)/share/cutout
+	for page in $(MAN); do \
+	    rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
+	done
+
 clean:
 	rm -rf $(B)
 
-.PHONY: all programs test test-long demo clean
+.PHONY: all programs test test-long demo tidy install uninstall clean
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
