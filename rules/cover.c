@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define ENDPOINT_ADDRESS_ROOM 64 /* holds any "tcp://[ADDRESS]:PORT" */
+
 bool pattern_bits_agree(const uint8_t a[16], const uint8_t b[16], unsigned bits) {
     unsigned whole = bits / 8;
     uint8_t mask = (uint8_t)(0xff00 >> (bits % 8));
@@ -64,40 +66,13 @@ bool pattern_covers(const struct ruleset *ruleset, const struct pattern *wide, c
            memcmp(text, other, wide->length) == 0;
 }
 
-static void write_ipv6(struct text *text, const uint8_t bytes[16]) {
-    /* The longest run of zero groups is left out. */
-    unsigned gap = 8, gap_groups = 1;
-    for (unsigned i = 0; i < 8; i++) {
-        unsigned end = i;
-        while (end < 8 && bytes[2 * end] == 0 && bytes[2 * end + 1] == 0) {
-            end++;
-        }
-        if (end - i > gap_groups) {
-            gap = i;
-            gap_groups = end - i;
-        }
-    }
-    text_add(text, "[");
-    for (unsigned i = 0; i < 8; i++) {
-        if (i == gap) {
-            text_add(text, "::");
-            i += gap_groups - 1;
-            continue;
-        }
-        text_add(text, i > 0 && i != gap + gap_groups ? ":" : "");
-        text_add_hex(text, (uint64_t)bytes[2 * i] << 8 | bytes[2 * i + 1]);
-    }
-    text_add(text, "]");
-}
-
 static void write_address(struct text *text, const struct pattern *pattern) {
-    if (pattern->ipv6 != 0) {
-        write_ipv6(text, pattern->bytes);
-    }
-    for (unsigned i = 0; i < 4 && pattern->ipv6 == 0; i++) {
-        text_add(text, i > 0 ? "." : "");
-        text_add_number(text, pattern->bytes[i]);
-    }
+    static const char scheme[] = "tcp://", port[] = ":0";
+    char bytes[ENDPOINT_ADDRESS_ROOM];
+    struct endpoint endpoint = {.scheme = SCHEME_TCP, .ipv6 = pattern->ipv6};
+    memcpy(endpoint.bytes, pattern->bytes, sizeof endpoint.bytes);
+    size_t size = endpoint_format(&endpoint, NULL, bytes, sizeof bytes);
+    text_add_bytes(text, bytes + sizeof scheme - 1, size - (sizeof scheme - 1) - (sizeof port - 1));
     if (pattern->prefix < (pattern->ipv6 != 0 ? 128 : 32)) {
         text_add(text, "/");
         text_add_number(text, pattern->prefix);

@@ -45,7 +45,7 @@ struct draft {
     uint16_t sections;                  /* used in section[] */
     uint16_t current;                   /* the section being read; DRAFT_NO_SECTION above the first */
     uint16_t section_of[RULESET_RULES]; /* of each rule */
-    bool full_said;                     /* that a table is full has been said */
+    bool rules_full, sections_full;     /* that there is no room has been said */
     uint16_t open[RULES_SOURCES];       /* the files being read, the including ones first */
     uint16_t opened;                    /* how many */
     bool seen[RULES_SOURCES];           /* has been read, or is being read */

@@ -85,29 +85,23 @@ static void clear_stray_bits(struct pattern_reading *reading) {
 
 /* address is a literal, prefix what follows its '/', a piece without bytes where there is none. */
 static bool read_address(struct piece address, struct piece prefix, struct pattern_reading *reading) {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     struct pattern *pattern = &reading->pattern;
     bool ipv6 = false;
-    unsigned bits = 0;
     if (!endpoint_parse_address(address.bytes, address.size, pattern->bytes, &ipv6)) {
         return refuse(reading, address, "an address, as 10.0.0.5 or [2001:db8::1]");
     }
-    unsigned most = ipv6 ? 128 : 32;
-    if (prefix.bytes != NULL && !read_number(prefix, 0, most, &bits)) {
-        return refuse(reading, prefix, ipv6 ? "a prefix from 0 to 128" : "a prefix from 0 to 32");
+    /* An IPv4-mapped address is the IPv4 destination; its prefix counts the bits in front of that, too. */
+    unsigned skipped = !ipv6 && address.bytes[0] == '[' ? 96 : 0;
+    unsigned most = ipv6 ? 128 : 32 + skipped, bits = most;
+    if (prefix.bytes != NULL && !read_number(prefix, skipped, most, &bits)) {
+        return refuse(reading, prefix,
+                      ipv6          ? "a prefix from 0 to 128"
+                      : skipped > 0 ? "a prefix from 96 to 128"
+                                    : "a prefix from 0 to 32");
     }
     pattern->kind = PATTERN_ADDRESS;
     pattern->ipv6 = ipv6;
-    pattern->prefix = (uint8_t)(prefix.bytes != NULL ? bits : most);
-    if (ipv6 && pattern->prefix >= 96 && memcmp(pattern->bytes, mapped, sizeof mapped) == 0) {
-        /* An IPv4-mapped address is the IPv4 destination. */
-        memmove(pattern->bytes, pattern->bytes + 12, 4);
-        pattern->ipv6 = 0;
-        pattern->prefix = (uint8_t)(pattern->prefix - 96);
-    }
-    if (pattern->ipv6 == 0) {
-        memset(pattern->bytes + 4, 0, 12);
-    }
+    pattern->prefix = (uint8_t)(bits - skipped);
     clear_stray_bits(reading);
     return true;
 }

@@ -26,11 +26,12 @@ static bool read_name(struct draft *draft, struct piece name, struct place place
 }
 
 /* Says once that a table is full. */
-static void say_full(struct draft *draft, struct place place, struct piece found, const char *expected) {
-    if (!draft->full_said) {
+static void say_full(struct draft *draft, bool *said, struct place place, struct piece found,
+                     const char *expected) {
+    if (!*said) {
         notes_found(draft->notes, place, found, expected);
     }
-    draft->full_said = true;
+    *said = true;
 }
 
 static void say_again(struct draft *draft, struct place place, struct piece found, const char *expected,
@@ -69,7 +70,7 @@ void draft_read_section(struct draft *draft, const struct line *line, uint16_t s
         index = draft_add(draft, name, place);
     }
     if (index == DRAFT_NO_SECTION) {
-        say_full(draft, place, line->name, "at most 2046 sections");
+        say_full(draft, &draft->sections_full, place, line->name, "at most 2046 sections");
         return;
     }
     draft->section[index].place = place;
@@ -122,7 +123,7 @@ static void read_match(struct draft *draft, const struct line *line, uint16_t so
     struct piece rest = line->value, part;
     if (section->rule == 0 && draft->current != DRAFT_SPARE) {
         if (draft->ruleset->rules == RULESET_RULES) {
-            say_full(draft, section->place, line->value, "at most 1023 rules");
+            say_full(draft, &draft->rules_full, section->place, line->value, "at most 1023 rules");
             return;
         }
         section->rule = (uint16_t)draft->ruleset->rules++;
@@ -139,7 +140,8 @@ static void read_match(struct draft *draft, const struct line *line, uint16_t so
             warn_stray_bits(draft, place_of(part, line, source), &reading.pattern, part);
         }
         if (draft->current != DRAFT_SPARE && !store_pattern(draft, &reading, section->rule)) {
-            say_full(draft, place_of(part, line, source), part, "at most 8192 patterns and 384 KiB of names");
+            say_full(draft, &draft->rules_full, place_of(part, line, source), part,
+                     "at most 8192 patterns and 384 KiB of names");
             return;
         }
     }
