@@ -40,8 +40,9 @@ INTERPOSED void closefrom(int first) {
 }
 
 INTERPOSED int shutdown(int fd, int how) {
-    if (descriptor_is_tracked(fd))
+    if (descriptor_is_tracked(fd)) {
         call_shutdown(fd, how);
+    }
     return REAL(shutdown)(fd, how);
 }
 

@@ -6,8 +6,9 @@
 
 INTERPOSED int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t length) {
     struct connect_call call;
-    if (!call_connect_begin(&call, fd, address.__sockaddr__, length))
+    if (!call_connect_begin(&call, fd, address.__sockaddr__, length)) {
         return -1;
+    }
     const int result = REAL(connect)(fd, address, length);
     const int error = errno;
     call_connect_end(&call, fd, result);

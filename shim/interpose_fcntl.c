@@ -26,8 +26,9 @@ INTERPOSED int fcntl(int fd, int command, ...) {
     va_start(arguments, command);
     void *const argument = va_arg(arguments, void *);
     va_end(arguments);
-    if (duplicates(command))
+    if (duplicates(command)) {
         return duplicated(fd, command, argument, REAL(fcntl));
+    }
     return REAL(fcntl)(fd, command, argument);
 }
 
@@ -36,7 +37,8 @@ INTERPOSED int fcntl64(int fd, int command, ...) {
     va_start(arguments, command);
     void *const argument = va_arg(arguments, void *);
     va_end(arguments);
-    if (duplicates(command))
+    if (duplicates(command)) {
         return duplicated(fd, command, argument, REAL(fcntl64));
+    }
     return REAL(fcntl64)(fd, command, argument);
 }

@@ -17,7 +17,8 @@ APART static int judged_getsockopt(int fd, void *value, socklen_t *size) {
     return result;
 }
 INTERPOSED int getsockopt(int fd, int level, int option, void *value, socklen_t *size) {
-    if (level == SOL_SOCKET && option == SO_ERROR && descriptor_is_tracked(fd))
+    if (level == SOL_SOCKET && option == SO_ERROR && descriptor_is_tracked(fd)) {
         return judged_getsockopt(fd, value, size);
+    }
     return REAL(getsockopt)(fd, level, option, value, size);
 }

@@ -11,9 +11,17 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
+/* gcc makes that jump by itself; clang, where an argument lies on the stack, only when told to. */
+#if defined(__clang__) && __has_attribute(musttail)
+#define BY_JUMP __attribute__((musttail))
+#else
+#define BY_JUMP
+#endif
+
 INTERPOSED int guest_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
-    if (option == PR_SET_SECCOMP)
+    if (option == PR_SET_SECCOMP) {
         call_sandbox_begins();
+    }
     return REAL(guest_prctl)(option, a, b, c, d);
 }
 
@@ -45,12 +53,14 @@ APART static long watched_syscall(long number, long a, long b, long c, long d, l
     case SYS_close_range:
         return range_closed(number, a, b, c, d, e, f);
     case SYS_seccomp: /* two of its operations only ask what the kernel can do */
-        if (a != SECCOMP_GET_ACTION_AVAIL && a != SECCOMP_GET_NOTIF_SIZES)
+        if (a != SECCOMP_GET_ACTION_AVAIL && a != SECCOMP_GET_NOTIF_SIZES) {
             call_sandbox_begins();
+        }
         break;
     case SYS_prctl:
-        if (a == PR_SET_SECCOMP)
+        if (a == PR_SET_SECCOMP) {
             call_sandbox_begins();
+        }
         break;
     default: /* SYS_dup3, and SYS_dup2 where there is one */
         return duplicated(number, a, b, c, d, e, f);
@@ -70,6 +80,6 @@ INTERPOSED long guest_syscall(long number, long a, long b, long c, long d, long 
     case SYS_dup3:
         return watched_syscall(number, a, b, c, d, e, f);
     default:
-        return REAL(guest_syscall)(number, a, b, c, d, e, f);
+        BY_JUMP return REAL(guest_syscall)(number, a, b, c, d, e, f);
     }
 }

@@ -19,8 +19,9 @@ static int waited(int fd, int result, bool polled) {
 /* The descriptor of a wait for one thing to read. The array was readable if the kernel says anything but that
  * it is not. */
 static int single(const struct pollfd *fds, nfds_t count, int result) {
-    if (count != 1 || (result < 0 && errno != EINTR))
+    if (count != 1 || (result < 0 && errno != EINTR)) {
         return -1;
+    }
     return fds[0].events & (POLLIN | POLLRDNORM) ? fds[0].fd : -1;
 }
 

@@ -40,8 +40,9 @@ static bool real_is_ours(const void *function) {
 }
 
 bool real_find(struct real *real) {
-    if (atomic64_load_relaxed(&finding) != 0 || atomic64_load_relaxed(&real->absent) != 0)
+    if (atomic64_load_relaxed(&finding) != 0 || atomic64_load_relaxed(&real->absent) != 0) {
         return false;
+    }
     const int error = errno;
     atomic64_store_relaxed(&finding, 1);
     const void *next = dlsym(RTLD_NEXT, real->name);
@@ -56,16 +57,18 @@ bool real_find(struct real *real) {
 }
 
 long real_result(long result) {
-    if (!raw_failed(result))
+    if (!raw_failed(result)) {
         return result;
+    }
     errno = (int)-result;
     return -1;
 }
 
 _Noreturn void real_overflow(void) {
     static struct real chk_fail = {.name = "__chk_fail"};
-    if (real_find(&chk_fail))
+    if (real_find(&chk_fail)) {
         ((void (*)(void))(uintptr_t)atomic64_load_relaxed(&chk_fail.next))();
+    }
     raw_call3(SYS_kill, raw_call3(SYS_getpid, 0, 0, 0), SIGABRT, 0);
     __builtin_trap(); /* SIGABRT is blocked or caught: nothing may run on past the end of that buffer */
 }
@@ -73,6 +76,7 @@ _Noreturn void real_overflow(void) {
 /* Runs after the constructors of the program's other libraries, which may have called us already: what they
  * have found is found again, with the same value. */
 __attribute__((constructor)) static void real_find_everywhere(void) {
-    for (size_t i = 0; i < sizeof found_everywhere / sizeof *found_everywhere; i++)
+    for (size_t i = 0; i < sizeof found_everywhere / sizeof *found_everywhere; i++) {
         real_find(found_everywhere[i]);
+    }
 }

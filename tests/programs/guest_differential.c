@@ -258,22 +258,27 @@ static void try_one(size_t maker, size_t call) {
     int fds[2] = {-1, -1};
     prepare();
     makers[maker].make(fds);
-    if (calls[call].may_block && fcntl(fds[0], F_GETFL) >= 0)
+    if (calls[call].may_block && fcntl(fds[0], F_GETFL) >= 0) {
         fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    }
     errno = UNTOUCHED;
     const long result = calls[call].run(fds[0]);
     const int error = errno;
     printf("%s %s %ld %d %d\n", makers[maker].name, calls[call].name, result, error, (int)pipes);
-    for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
+    for (int i = 0; i < 2; i++) {
+        if (fds[i] >= 0) {
             close(fds[i]);
+        }
+    }
 }
 
 int main(void) {
     signal(SIGPIPE, count_pipe);
     alarm(60);
-    for (size_t maker = 0; maker < sizeof makers / sizeof *makers; maker++)
-        for (size_t call = 0; call < sizeof calls / sizeof *calls; call++)
+    for (size_t maker = 0; maker < sizeof makers / sizeof *makers; maker++) {
+        for (size_t call = 0; call < sizeof calls / sizeof *calls; call++) {
             try_one(maker, call);
+        }
+    }
     return 0;
 }

@@ -31,8 +31,9 @@ static int listening(struct sockaddr_in *address) {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     *address = loopback(0);
     if (fd < 0 || bind(fd, (struct sockaddr *)address, size) != 0 || listen(fd, 4) != 0 ||
-        getsockname(fd, (struct sockaddr *)address, &size) != 0)
+        getsockname(fd, (struct sockaddr *)address, &size) != 0) {
         die("listen");
+    }
     return fd;
 }
 
@@ -41,8 +42,9 @@ static void make_connected(int fds[2]) {
     struct sockaddr_in address;
     const int door = listening(&address);
     fds[0] = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(fds[0], (struct sockaddr *)&address, sizeof address) != 0)
+    if (connect(fds[0], (struct sockaddr *)&address, sizeof address) != 0) {
         die("connect");
+    }
     fds[1] = accept(door, NULL, NULL);
     close(door);
 }
@@ -50,15 +52,17 @@ static void make_connected(int fds[2]) {
 static void make_answered(int fds[2]) {
     make_connected(fds);
     struct pollfd wait = {.fd = fds[0], .events = POLLIN};
-    if (write(fds[1], "hello", 5) != 5 || poll(&wait, 1, 5000) != 1)
+    if (write(fds[1], "hello", 5) != 5 || poll(&wait, 1, 5000) != 1) {
         die("answer");
+    }
 }
 
 static void make_ended(int fds[2]) {
     make_connected(fds);
     struct pollfd wait = {.fd = fds[0], .events = POLLIN};
-    if (shutdown(fds[1], SHUT_WR) != 0 || poll(&wait, 1, 5000) != 1)
+    if (shutdown(fds[1], SHUT_WR) != 0 || poll(&wait, 1, 5000) != 1) {
         die("end");
+    }
 }
 
 static void make_reset(int fds[2]) {
@@ -68,8 +72,9 @@ static void make_reset(int fds[2]) {
     setsockopt(fds[1], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     close(fds[1]);
     fds[1] = -1;
-    if (poll(&wait, 1, 5000) != 1)
+    if (poll(&wait, 1, 5000) != 1) {
         die("reset");
+    }
 }
 
 static void make_refused(int fds[2]) {
@@ -96,21 +101,25 @@ static void make_datagram(int fds[2]) {
     socklen_t size = sizeof address;
     fds[1] = socket(AF_INET, SOCK_DGRAM, 0);
     if (bind(fds[1], (struct sockaddr *)&address, size) != 0 ||
-        getsockname(fds[1], (struct sockaddr *)&address, &size) != 0)
+        getsockname(fds[1], (struct sockaddr *)&address, &size) != 0) {
         die("datagram");
+    }
     fds[0] = socket(AF_INET, SOCK_DGRAM, 0);
-    if (connect(fds[0], (struct sockaddr *)&address, size) != 0)
+    if (connect(fds[0], (struct sockaddr *)&address, size) != 0) {
         die("datagram");
+    }
 }
 
 static void make_pair(int fds[2]) {
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0) {
         die("socketpair");
+    }
 }
 
 static void make_reader(int fds[2]) {
-    if (pipe2(fds, O_NONBLOCK) != 0)
+    if (pipe2(fds, O_NONBLOCK) != 0) {
         die("pipe");
+    }
 }
 
 static void make_writer(int fds[2]) {

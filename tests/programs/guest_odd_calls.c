@@ -91,12 +91,15 @@ static void try_not_waiting(void) {
         wait = (struct pollfd){.fd = refused, .events = POLLOUT};
         TRY(connect(refused, at, sizeof there));
         TRY(poll(&wait, 1, 5000));
-        if (way == 0)
+        if (way == 0) {
             TRY(getsockopt(refused, SOL_SOCKET, SO_ERROR, &error, &size) * 1000 + error);
-        if (way == 1)
+        }
+        if (way == 1) {
             TRY(send(refused, "x", 1, MSG_NOSIGNAL));
-        if (way == 2)
+        }
+        if (way == 2) {
             TRY(read(refused, &error, 1));
+        }
         TRY(connect(refused, at, sizeof there));
         TRY(getsockopt(refused, SOL_SOCKET, SO_ERROR, &error, &size) * 1000 + error);
         TRY(close(refused));
@@ -273,10 +276,12 @@ static long look_up(const char *node, const char *service, int family, int flags
                     *found = NULL;
     const int result = getaddrinfo(node, service, &hints, &found);
     long count = 0;
-    for (const struct addrinfo *one = result == 0 ? found : NULL; one != NULL; one = one->ai_next)
+    for (const struct addrinfo *one = result == 0 ? found : NULL; one != NULL; one = one->ai_next) {
         count++;
-    if (result == 0)
+    }
+    if (result == 0) {
         freeaddrinfo(found);
+    }
     return result * 100 + count;
 }
 
