@@ -36,8 +36,9 @@ static void gather_totals(struct breaker_facts *facts, const struct breaker_tota
     facts->opened = atomic64_load_relaxed(&totals->opened);
 }
 
-/* How the breaker's rule judges now; a rule that is gone from the file judges nothing. */
-static void gather_rule(struct breaker_facts *facts, const struct panel *panel) {
+/* How the breaker's rule judges now; a rule that is gone from the file judges nothing. Look-ups that no rule
+ * names are only observed. */
+static void gather_rule(struct breaker_facts *facts, const struct panel *panel, uint8_t scheme) {
     uint64_t version;
     const struct ruleset *rules = load_rules_in_force(panel, &version);
     uint32_t index = ruleset_find(rules, facts->rule);
@@ -47,7 +48,8 @@ static void gather_rule(struct breaker_facts *facts, const struct panel *panel) 
     }
     facts->thresholds = ruleset_rule(rules, index)->thresholds;
     unsigned mode = facts->thresholds.mode;
-    if (mode == MODE_ENFORCE && atomic64_load_relaxed(&panel->rules.withheld)) {
+    bool unnamed = scheme == SCHEME_DNS && index == 0;
+    if (mode == MODE_ENFORCE && (unnamed || atomic64_load_relaxed(&panel->rules.withheld))) {
         mode = MODE_OBSERVE;
     }
     facts->mode = facts_mode_name(mode);
@@ -83,7 +85,7 @@ bool facts_gather(struct breaker_facts *facts, const struct found_panel *panel, 
     memset(facts, 0, sizeof *facts);
     gather_name(breaker, facts->destination, facts->rule);
     copy_bounded(facts->name, sizeof facts->name, breaker->name, sizeof breaker->name);
-    gather_rule(facts, panel->attachment.panel);
+    gather_rule(facts, panel->attachment.panel, breaker->endpoint.scheme);
     uint64_t protocol = atomic64_load_relaxed(&breaker->protocol_seen);
     if (protocol != PROTOCOL_AUTO && protocol <= PROTOCOL_REDIS) {
         facts->protocol = protocol_name((enum rule_protocol)protocol);
