@@ -10,6 +10,11 @@ void call_wait_begin(void) {
 void call_wait_end(int fd, int result, bool polled) {
     thread_waits.waiting = false;
     if (polled) {
+        /* A mere look is no wait, but what it finds ends the one before: the loser of a race between two
+         * addresses is closed because the winner was found, not because a wait ended in vain. */
+        if (result > 0) {
+            thread_waits.timed_out = false;
+        }
         return;
     }
     thread_waits.fd = fd;
