@@ -92,44 +92,12 @@ static void entry_fill(struct name_entry *entry, uint64_t sequence, const struct
     atomic64_store_release(&entry->sequence, sequence + 2);
 }
 
-void names_note(const char *name, const unsigned char *address, bool ipv6) {
-    struct endpoint endpoint =
-        ipv6 ? endpoint_ipv6(SCHEME_TCP, address, 0, 0) : endpoint_ipv4(SCHEME_TCP, address, 0);
-    struct address_key key = key_of(&endpoint);
-    size_t length = strlen(name);
-    if (length > ENDPOINT_NAME_MAX) {
-        length = ENDPOINT_NAME_MAX;
-    }
-    uint64_t number = atomic64_add_relaxed(&notes, 1) + 1;
-    /* The address's own entry, else one never used, else the one noted longest ago. */
-    struct name_entry *place = NULL;
-    uint64_t place_sequence = 0, place_noted = UINT64_MAX;
-    for (unsigned way = 0; way < NAMES_WAYS; way++) {
-        struct name_entry *entry = &key.set[way];
-        uint64_t sequence;
-        if (entry_holds(entry, &key, &sequence)) {
-            place = entry;
-            place_sequence = sequence;
-            break;
-        }
-        uint64_t noted = sequence == 0 ? 0 : atomic64_load_relaxed(&entry->noted);
-        if (sequence % 2 == 0 && noted < place_noted) {
-            place = entry;
-            place_sequence = sequence;
-            place_noted = noted;
-        }
-    }
-    if (place != NULL) {
-        entry_fill(place, place_sequence, &key, name, length, number);
-    }
-}
-
 /* The whole entry that was noted last of those that hold the address. */
-static const struct name_entry *newest_entry(const struct address_key *key, uint64_t *sequence) {
-    const struct name_entry *newest = NULL;
+static struct name_entry *newest_entry(const struct address_key *key, uint64_t *sequence) {
+    struct name_entry *newest = NULL;
     uint64_t newest_noted = 0;
     for (unsigned way = 0; way < NAMES_WAYS; way++) {
-        const struct name_entry *entry = &key->set[way];
+        struct name_entry *entry = &key->set[way];
         uint64_t seen;
         if (entry_holds(entry, key, &seen)) {
             uint64_t noted = atomic64_load_relaxed(&entry->noted);
@@ -143,6 +111,57 @@ static const struct name_entry *newest_entry(const struct address_key *key, uint
     return newest;
 }
 
+/* Where a new name of the address is to be written: never over the newest one, which others may be reading;
+ * over an older one of this address, else where nothing ever was, else where the oldest note is. */
+static struct name_entry *entry_to_fill(const struct address_key *key, const struct name_entry *newest,
+                                        uint64_t *sequence) {
+    struct name_entry *place = NULL;
+    uint64_t place_noted = UINT64_MAX;
+    for (unsigned way = 0; way < NAMES_WAYS; way++) {
+        struct name_entry *entry = &key->set[way];
+        uint64_t seen;
+        bool same = entry_holds(entry, key, &seen);
+        uint64_t noted = seen == 0 ? 0 : atomic64_load_relaxed(&entry->noted);
+        if (entry == newest || seen % 2 != 0) {
+            continue;
+        }
+        if (same || noted < place_noted) {
+            place = entry;
+            place_noted = noted;
+            *sequence = seen;
+        }
+        if (same) {
+            break;
+        }
+    }
+    return place;
+}
+
+void names_note(const char *name, const unsigned char *address, bool ipv6) {
+    struct endpoint endpoint =
+        ipv6 ? endpoint_ipv6(SCHEME_TCP, address, 0, 0) : endpoint_ipv4(SCHEME_TCP, address, 0);
+    struct address_key key = key_of(&endpoint);
+    size_t length = strlen(name);
+    if (length > ENDPOINT_NAME_MAX) {
+        length = ENDPOINT_NAME_MAX;
+    }
+    if (length == 0) {
+        return;
+    }
+    uint64_t number = atomic64_add_relaxed(&notes, 1) + 1;
+    uint64_t sequence;
+    struct name_entry *newest = newest_entry(&key, &sequence);
+    char known[ENDPOINT_NAME_MAX + 1];
+    if (newest != NULL && entry_copy(newest, sequence, known) == length && memcmp(known, name, length) == 0) {
+        atomic64_store_relaxed(&newest->noted, number);
+        return;
+    }
+    struct name_entry *place = entry_to_fill(&key, newest, &sequence);
+    if (place != NULL) {
+        entry_fill(place, sequence, &key, name, length, number);
+    }
+}
+
 size_t names_find(const struct endpoint *endpoint, char *name, size_t room) {
     name[0] = '\0';
     if (room < ENDPOINT_NAME_MAX + 1) {
@@ -153,7 +172,7 @@ size_t names_find(const struct endpoint *endpoint, char *name, size_t room) {
         uint64_t sequence;
         const struct name_entry *entry = newest_entry(&key, &sequence);
         if (entry == NULL) {
-            return 0;
+            break;
         }
         size_t length = entry_copy(entry, sequence, name);
         if (length > 0) {

@@ -1,0 +1,195 @@
+/* Cases of lib/panel.c: breakers are found and made by many at once, in memory that may be scribbled over. */
+#include "lib/panel.h"
+#include "tests/programs/check.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS_MAX  16
+#define DESTINATIONS 2000
+
+static struct panel *panel_new(void) {
+    void *memory = mmap(NULL, sizeof(struct panel), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    return memory;
+}
+
+static struct endpoint destination(unsigned i) {
+    return endpoint_ipv4(SCHEME_TCP, (const uint8_t[]){10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i},
+                         443);
+}
+
+static uint32_t make(struct panel *panel, unsigned i) {
+    struct endpoint endpoint = destination(i);
+    return panel_find_or_make(panel, &endpoint, NULL, "payments", 99);
+}
+
+static uint32_t find(const struct panel *panel, unsigned i) {
+    struct endpoint endpoint = destination(i);
+    return panel_find(panel, &endpoint, 99);
+}
+
+static void test_make(void) {
+    struct panel *panel = panel_new();
+    CHECK(find(panel, 1) == PANEL_NO_BREAKER);
+    CHECK(panel_breaker(panel, 0) == NULL && panel_breakers_used(panel) == 0);
+    uint32_t first = make(panel, 1), second = make(panel, 2);
+    CHECK(first != second && make(panel, 1) == first && find(panel, 1) == first && find(panel, 2) == second);
+    struct endpoint endpoint = destination(1);
+    uint32_t other_rule = panel_find_or_make(panel, &endpoint, "", "other", 100);
+    CHECK(other_rule != first && panel_breakers_used(panel) == 3);
+    struct breaker *breaker = panel_breaker(panel, first);
+    CHECK(breaker != NULL && endpoint_equal(&breaker->endpoint, &endpoint) && breaker->rule_key == 99);
+    check_text(breaker->rule, "payments");
+    check_text(breaker->endpoint_name, "");
+    struct endpoint name = endpoint_named(SCHEME_DNS, "db.internal", 11);
+    breaker = panel_breaker(panel, panel_find_or_make(panel, &name, "db.internal", "default", 1));
+    check_text(breaker->endpoint_name, "db.internal");
+    CHECK(panel_breaker(panel, PANEL_BREAKERS) == NULL && panel_breaker(panel, PANEL_NO_BREAKER) == NULL);
+    CHECK(panel_breaker(panel, 4) == NULL);
+    CHECK(atomic64_load_relaxed(&panel->unprotected) == 0);
+}
+
+/* --- racing ------------------------------------------------------------------------------------------ */
+
+static struct panel *raced;
+static pthread_barrier_t *start;
+
+static void *race_thread(void *argument) {
+    unsigned begin = *(const unsigned *)argument;
+    pthread_barrier_wait(start);
+    for (unsigned i = 0; i < DESTINATIONS; i++) {
+        unsigned wanted = (begin + i) % DESTINATIONS;
+        uint32_t made = make(raced, wanted);
+        CHECK(made != PANEL_NO_BREAKER && find(raced, wanted) == made);
+    }
+    return NULL;
+}
+
+static void race_process(unsigned count) {
+    pthread_t threads[THREADS_MAX];
+    /* Two by two they race for the very same one, the others come from elsewhere. */
+    static unsigned begins[2] = {0, DESTINATIONS / 2};
+    for (unsigned i = 0; i < count; i++) {
+        CHECK(pthread_create(&threads[i], NULL, race_thread, &begins[i / 2 % 2]) == 0);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static void race(unsigned processes, unsigned threads) {
+    raced = panel_new();
+    start = mmap(NULL, sizeof *start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(start != MAP_FAILED);
+    pthread_barrierattr_t shared;
+    pthread_barrierattr_init(&shared);
+    pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(start, &shared, processes * threads);
+    for (unsigned i = 0; i < processes; i++) {
+        if (fork() == 0) {
+            race_process(threads);
+            exit(0);
+        }
+    }
+    for (unsigned i = 0; i < processes; i++) {
+        int status;
+        CHECK(wait(&status) > 0 && status == 0);
+    }
+    unsigned cells = 0, made = 0;
+    static bool seen[PANEL_BREAKERS];
+    for (unsigned i = 0; i < PANEL_INDEX_CELLS; i++) {
+        uint64_t cell = atomic64_load_relaxed(&raced->index[i]);
+        if (cell != 0) {
+            uint32_t index = (uint32_t)cell - 1;
+            CHECK(index < PANEL_BREAKERS && !seen[index]);
+            seen[index] = true;
+            cells++;
+        }
+    }
+    for (uint32_t i = 0; i < panel_breakers_used(raced); i++) {
+        made += panel_breaker(raced, i) != NULL;
+    }
+    CHECK(cells == DESTINATIONS && made == DESTINATIONS);
+    /* What lost a race was used again. */
+    CHECK(panel_breakers_used(raced) <= DESTINATIONS + PANEL_SPARES);
+    CHECK(atomic64_load_relaxed(&raced->unprotected) == 0);
+}
+
+static void test_race(void) {
+    race(4, 4);
+}
+
+/* In one process, where a thread sanitizer sees all that happens. */
+static void test_threads(void) {
+    race(1, THREADS_MAX);
+}
+
+/* --- a table that is full, or not what it should be -------------------------------------------------- */
+
+static void test_full(void) {
+    struct panel *panel = panel_new();
+    for (unsigned i = 0; i < PANEL_BREAKERS; i++) {
+        CHECK(make(panel, i) != PANEL_NO_BREAKER);
+    }
+    CHECK(atomic64_load_relaxed(&panel->unprotected) == 0);
+    CHECK(make(panel, PANEL_BREAKERS) == PANEL_NO_BREAKER &&
+          make(panel, PANEL_BREAKERS + 1) == PANEL_NO_BREAKER);
+    CHECK(atomic64_load_relaxed(&panel->unprotected) == 2);
+    CHECK(panel_breakers_used(panel) == PANEL_BREAKERS);
+    for (unsigned i = 0; i < PANEL_BREAKERS; i++) {
+        CHECK(find(panel, i) != PANEL_NO_BREAKER && make(panel, i) == find(panel, i));
+    }
+}
+
+static void test_killed(void) {
+    struct panel *panel = panel_new();
+    /* Killed after taking a place: one unused place. */
+    atomic64_store_relaxed(&panel->breakers_used, 1);
+    uint32_t made = make(panel, 1);
+    CHECK(made == 1 && panel_breaker(panel, 0) == NULL);
+    /* Killed after publishing it and before saying so: the next one says so. */
+    atomic64_store_relaxed(&panel->breakers[made].made, 0);
+    CHECK(find(panel, 1) == PANEL_NO_BREAKER && panel_breaker(panel, made) == NULL);
+    CHECK(make(panel, 1) == made && find(panel, 1) == made && panel_breaker(panel, made) != NULL);
+}
+
+static void test_scribbled(void) {
+    struct panel *panel = panel_new();
+    uint32_t random = 1;
+    for (unsigned i = 0; i < PANEL_INDEX_CELLS; i++) {
+        random = random * 1664525 + 1013904223;
+        atomic64_store_relaxed(&panel->index[i], (uint64_t)random << 32 | (random ^ 0x5a5a5a5a));
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        CHECK(find(panel, i) == PANEL_NO_BREAKER && make(panel, i) == PANEL_NO_BREAKER);
+    }
+    /* A counter that says too much, and one that says too little. */
+    panel = panel_new();
+    atomic64_store_relaxed(&panel->breakers_used, UINT64_MAX);
+    CHECK(make(panel, 1) == PANEL_NO_BREAKER && panel_breakers_used(panel) == PANEL_BREAKERS);
+    CHECK(atomic64_load_relaxed(&panel->breakers_used) == UINT64_MAX);
+    panel = panel_new();
+    for (unsigned i = 0; i < 100; i++) {
+        make(panel, i);
+    }
+    atomic64_store_relaxed(&panel->breakers_used, 0);
+    atomic64_store_relaxed(&panel->spares[0], 51);
+    atomic64_store_relaxed(&panel->spares[1], UINT64_MAX);
+    CHECK(make(panel, 200) == 100 && find(panel, 50) == 50);
+    /* Names without an end stay within their bounds for whoever makes the next one. */
+    memset(panel->breakers[100].rule, 'x', sizeof panel->breakers[100].rule);
+    CHECK(make(panel, 200) == 100);
+}
+
+int main(int argc, char **argv) {
+    static const struct test_case cases[] = {{"make", test_make},       {"race", test_race},
+                                             {"threads", test_threads}, {"full", test_full},
+                                             {"killed", test_killed},   {"scribbled", test_scribbled}};
+    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
+}
