@@ -2,6 +2,7 @@
 # Without a rules file, and with one that cannot be used.
 
 load helpers
+bats_require_minimum_version 1.5.0
 
 broken='[flaky]
 match = 127.0.0.1
@@ -134,8 +135,7 @@ match = 127.0.0.1
     run "${LIMIT[@]}" sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$; exit 42"' "$CUTOUT"
     expect "$status" 42 "exit status"
     expect "${lines[0]}" "${lines[1]}" "process"
-    run "${LIMIT[@]}" "$CUTOUT" run -- ./no-such-program
-    expect "$status" 127 "exit status"
+    run -127 "${LIMIT[@]}" "$CUTOUT" run -- ./no-such-program
     touch no-program
     run "${LIMIT[@]}" "$CUTOUT" run -- ./no-program
     expect "$status" 126 "exit status"

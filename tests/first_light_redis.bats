@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# redis-cli against a real redis-server. redis-cli learns how its connect went by a second connect().
+# redis-cli against a real redis-server. redis-cli learns how its connect went by a second connect(), and where it
+# was refused it tries once more: one user's action, two failures.
 
 load helpers
 
@@ -47,25 +48,27 @@ refused_five_times() {
 
 @test "redis-cli: a server that is gone opens the breaker, then redis-cli is refused without a connect" {
     start_redis
-    expect "$(ping_redis)" PONG
     stop_redis
     refused_five_times
-    expect_breaker "$(here)" '.total.errors, .total.calls' $'5\n6'
-    expect_reasons "$(here)" "refused 5"
+    expect_breaker "$(here)" '.total.errors, .total.calls, .total.rejected' $'9\n9\n1'
+    expect_reasons "$(here)" "refused 9"
     expect "$(causes "$(here)")" "closed>open:consecutive_errors"
 
     run "${LIMIT[@]}" strace -f -e trace=connect -o calls -E LD_PRELOAD="$SHIM" redis-cli -p "$PORT" PING
     expect_match "$output" "Connection refused"
     run grep "htons($PORT)" calls
     expect "$output" "" "connects seen"
-    expect_breaker "$(here)" .total.rejected 1
+    expect_breaker "$(here)" '.total.errors, .total.rejected' $'9\n3'
 }
 
 @test "redis-cli: a server that is stopped for 300 ms is slow" {
     rules "$quick
 slow_call = 100ms
-min_calls = 3"
+min_calls = 4
+slow_ratio = 75%"
     start_redis
+    expect "$(ping_redis)" PONG
+    expect_breaker "$(here)" '.total.calls, .total.errors, .total.slow' $'1\n0\n0'
     for _ in {1..3}; do
         kill -STOP "$REDIS_PID"
         start_guarded pong redis-cli -p "$PORT" PING
@@ -110,5 +113,5 @@ min_calls = 3"
     expect "$(causes "$(here)")" \
         "closed>open:consecutive_errors open>half_open:open_for half_open>open:probe_failed"
     expect_match "$(ping_redis)" "Connection refused"
-    expect_breaker "$(here)" '.total.errors, .total.rejected' $'6\n1'
+    expect_breaker "$(here)" '.total.errors, .total.rejected' $'10\n4'
 }

@@ -8,6 +8,7 @@ RESULT is `ok`, `closed` (no answer), or the name of the error (ECONNREFUSED, EC
 import argparse
 import asyncio
 import errno
+import os
 import socket
 import struct
 import threading
@@ -37,7 +38,8 @@ def name_of(error):
 
 
 def report(result, began):
-    print(f"{result} {(time.monotonic() - began) * 1000:.1f}", flush=True)
+    # One write a line, so that threads do not mix theirs.
+    os.write(1, f"{result} {(time.monotonic() - began) * 1000:.1f}\n".encode())
 
 
 def call_blocking(options):
