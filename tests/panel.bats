@@ -16,6 +16,7 @@ program() {
 @test "2,000 breakers made by 4 processes of 4 threads at once are 2,000 breakers, each once" {
     program panel_test race
     program panel_test threads
+    program panel_test losers
 }
 
 @test "a full table turns away new destinations, and keeps finding those it has" {
@@ -43,6 +44,7 @@ program() {
 @test "another user's segment on the panel's key is passed over" {
     program shim_panel squat
     program shim_panel squat_all
+    program shim_panel squat_semaphores
 }
 
 @test "an own segment of another size, name, layout or other rights is passed over" {
@@ -73,6 +75,10 @@ program() {
 
 @test "a killed process frees its slot, and what it held is known to be gone" {
     program shim_panel killed
+}
+
+@test "a process of the same number in another PID namespace is another process" {
+    program shim_panel namesake
 }
 
 @test "a forked child has a slot of its own" {
