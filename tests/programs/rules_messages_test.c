@@ -268,6 +268,10 @@ static const struct message_case DOUBTS[] = {
      "100000 "
      "times a second\n"},
     {"[r]\nmatch = *\nmin_calls = 1000000\nwindow = 10s", ""},
+    {"[default]\nmode = off\n[r]\nmatch = a\n[s]\nmatch = b\nmode = off\n[t]\nmatch = c\nmode = observe",
+     "t:3:2: warning: found 'r' switched off by the 'mode = off' of [default] (line 2), expected a 'mode' of "
+     "its "
+     "own\n"},
     /* A template's value is said once, and one that nobody takes not at all. */
     {"[t]\nprobes = 1\n[a]\nmatch = a\nlike = t\n[b]\nmatch = b\nlike = t\n[c]\nwindow = 1s",
      "t:2:1: warning: found 'probes = 1', expected 2 or more: one lucky call closes the breaker, one unlucky "
