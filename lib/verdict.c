@@ -127,9 +127,10 @@ static void finish_closed(struct breaker *breaker, const struct thresholds *thre
         atomic64_swap_acq_rel(&breaker->control, &control, next);
         return;
     }
-    if (added != WINDOW_ADDED) {
+    if (added == WINDOW_LATE) {
         return;
     }
+    /* In a full bucket the ratios stay what they were; the row goes on. */
     struct window_sums sums = window_sums(&breaker->window, generation, now_ns);
     struct verdict verdict = judge(thresholds, &sums, row);
     if (verdict.cause == CAUSE_NONE) {
