@@ -164,7 +164,7 @@ static bool is_known(const struct draft *draft, uint16_t section) {
 }
 
 void draft_warn(struct draft *draft) {
-    for (uint16_t i = 0; i < draft->ruleset->rules; i++) {
+    for (uint32_t i = 0; i < draft->ruleset->rules; i++) {
         struct scrutiny rule = {draft, draft->section_of[i], &draft->ruleset->rule[i].thresholds};
         if (!is_known(draft, rule.section)) {
             continue;

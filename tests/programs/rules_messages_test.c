@@ -11,7 +11,7 @@ static void check_messages(const struct message_case *cases, size_t count) {
         expect_notes(cases[i].text, cases[i].notes);
     }
 }
-#define CHECK_MESSAGES(cases) check_messages(cases, sizeof cases / sizeof cases[0])
+#define CHECK_MESSAGES(cases) check_messages(cases, sizeof(cases) / sizeof((cases)[0]))
 
 static const struct message_case LINES[] = {
     {"", ""},
