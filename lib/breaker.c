@@ -23,6 +23,15 @@ static struct ticket ticket_of(uint16_t generation, uint8_t permit, enum standin
     return ticket;
 }
 
+/* When the last permit was given: never moved back by an older clock, unless it lies so far ahead that it is a
+ * scribble. */
+static void note_permit(struct breaker *breaker, uint64_t now_ns) {
+    uint64_t last_ns = atomic64_load_relaxed(&breaker->last_permit_ns);
+    if (now_ns > last_ns || last_ns > now_ns + SCRIBBLE_NS) {
+        atomic64_store_relaxed(&breaker->last_permit_ns, now_ns);
+    }
+}
+
 /* --- changes of state --- */
 
 /* Changes state, generation and deadline in one swap. False when *seen was not current any more (it is then).
@@ -35,7 +44,8 @@ bool change_state(struct breaker *breaker, uint64_t *seen, struct change change,
                                  (uint16_t)(control_generation(was) + 1), deadline_us);
     if (change.to == STATE_HALF_OPEN) {
         /* Before the swap, so that no one can find the permits out and the last of them given long ago. */
-        atomic64_store_relaxed(&breaker->last_permit_ns, now_ns);
+        note_permit(breaker, now_ns);
+        permit_forget(breaker->permits, &breaker->control, was);
     }
     if (!atomic64_swap_acq_rel(&breaker->control, seen, next)) {
         return false;
@@ -106,9 +116,10 @@ static bool admit_half_open(struct breaker *breaker, const struct thresholds *th
     uint16_t generation = control_generation(*seen);
     /* Before the permit is taken, for the same reason as in change_state. Kept when none is free. */
     uint64_t last_permit_ns = atomic64_load_relaxed(&breaker->last_permit_ns);
-    unsigned taken = permit_take(breaker->permits, thresholds->probes, generation, holder);
+    unsigned taken =
+        permit_take(breaker->permits, thresholds->probes, &breaker->control, generation, holder);
     if (taken != 0) {
-        atomic64_store_relaxed(&breaker->last_permit_ns, now_ns);
+        note_permit(breaker, now_ns);
         uint64_t now = atomic64_load_acquire(&breaker->control);
         if (now != *seen) {
             *seen = now; /* HALF_OPEN is over: the permit is void with its generation */
@@ -118,11 +129,13 @@ static bool admit_half_open(struct breaker *breaker, const struct thresholds *th
         return true;
     }
     bool due = is_probe_overdue(last_permit_ns, thresholds, now_ns);
-    if (permit_all_passed(breaker->permits, thresholds->probes, generation, due)) {
+    /* One admission reports one change: who has just opened HALF_OPEN leaves the next one to the next asker. */
+    bool may_change = !admission->transition.happened;
+    if (may_change && permit_all_passed(breaker->permits, thresholds->probes, generation, due)) {
         change_state(breaker, seen, change_to_closed, now_ns, &admission->transition);
         return false;
     }
-    if (due && !admission->transition.happened) {
+    if (may_change && due) {
         bool connect_only = control_connect_only(*seen);
         struct change change = change_to_open(thresholds, *seen, CAUSE_PROBE_TIMEOUT, connect_only);
         if (!change_state(breaker, seen, change, now_ns, &admission->transition)) {
