@@ -248,6 +248,10 @@ static const struct message_case DOUBTS[] = {
      "it: without one slow calls never trip\n"},
     {"[r]\nmatch = *\nslow_ratio = off", ""},
     {"[default]\nslow_ratio = 50%\nslow_call = 1s\n[r]\nmatch = *\nslow_call = off", ""},
+    {"[r]\nmatch = *\nslow_call = off\nslow_ratio = 50%",
+     "t:4:1: warning: found 'slow_ratio = 50%', expected a 'slow_call' beside it: without one slow calls "
+     "never "
+     "trip\n"},
     {"[r]\nmatch = *\nslow_ratio = 50%\n[default]\nslow_call = off",
      "t:3:1: warning: found 'slow_ratio = 50%', expected a 'slow_call' beside it: without one slow calls "
      "never "
