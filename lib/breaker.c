@@ -116,8 +116,7 @@ static bool admit_half_open(struct breaker *breaker, const struct thresholds *th
     uint16_t generation = control_generation(*seen);
     /* Before the permit is taken, for the same reason as in change_state. Kept when none is free. */
     uint64_t last_permit_ns = atomic64_load_relaxed(&breaker->last_permit_ns);
-    unsigned taken =
-        permit_take(breaker->permits, thresholds->probes, &breaker->control, generation, holder);
+    unsigned taken = permit_take(breaker->permits, thresholds->probes, &breaker->control, generation, holder);
     if (taken != 0) {
         note_permit(breaker, now_ns);
         uint64_t now = atomic64_load_acquire(&breaker->control);
