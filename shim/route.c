@@ -8,6 +8,7 @@
 #include "shim/load.h"
 #include "shim/names.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Permit holders are asked whether they live at most this often a breaker. */
@@ -172,6 +173,11 @@ struct route route_back(uint64_t place) {
         route.place = place;
     }
     return route;
+}
+
+int route_refusal(const struct route *route) {
+    int error = route->thresholds->refuse_errno;
+    return error > 0 && error < 4096 ? error : ECONNREFUSED;
 }
 
 /* --- the breaker --- */
