@@ -146,6 +146,7 @@ static struct conversation_step fail(struct conversation *conversation, uint8_t 
                             ignored ? REASON_NONE : reason, exchange_wait_ns(conversation, now_ns));
         enum conversation_phase next = over ? PHASE_NONE : exchange_phase_after(talk);
         if (exchange_end(conversation, &seen, talk, next, 0, &step, end)) {
+            atomic64_store_relaxed(&conversation->idle_ns, now_ns);
             return step;
         }
     }
@@ -192,6 +193,7 @@ static struct call_end left_result(const struct conversation *conversation, uint
         end.outcome = OUTCOME_FAILURE;
         end.reason = REASON_TIMEOUT;
         end.past_connect = end.past_connect && !connecting;
+        end.exchange_ns = end.past_connect ? end.exchange_ns : 0;
     } else if (fresh && !leave->answered && wait_ns == 0) {
         end.outcome = OUTCOME_SUCCESS; /* no exchange ever: there the connect is the call */
     }
