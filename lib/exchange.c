@@ -1,6 +1,7 @@
 #include "lib/exchange.h"
 
 #include "lib/talk.h"
+#include "lib/tls_records.h"
 
 const struct conversation_step exchange_no_step = {
     false, {0, 0, STANDING_NONE}, {OUTCOME_IGNORED, REASON_NONE, false, false, 0, 0, 0}};
@@ -178,23 +179,35 @@ void conversation_half_closed(struct conversation *conversation, uint8_t era) {
 
 /* --- the program leaves --- */
 
+/* True when nothing has been asked of the destination yet: the connect is done, and where TLS is spoken the handshake
+ * too, but no request went out and no word of the server is waited for. */
+static bool is_spare(const struct conversation *conversation, uint64_t talk) {
+    if (talk_phase(talk) == PHASE_FRESH) {
+        return atomic64_load_relaxed(&conversation->wait_ns) == 0;
+    }
+    return talk_phase(talk) == PHASE_REQUEST && talk_has(talk, TALK_HANDSHAKE) &&
+           tls_records_set_up(atomic64_load_relaxed(&conversation->records),
+                              atomic64_load_relaxed(&conversation->longest_ns) != 0);
+}
+
 /* How a call ends whose program leaves it at now_ns (semantics, section 3, "the program gives up"). */
 static struct call_end left_result(const struct conversation *conversation, uint64_t talk,
                                    const struct conversation_leave *leave, uint64_t now_ns) {
     bool connecting = talk_phase(talk) == PHASE_CONNECTING || leave->unconnected;
-    bool fresh = talk_phase(talk) == PHASE_FRESH && !connecting;
+    bool spare = !connecting && is_spare(conversation, talk);
+    bool waits = !spare || leave->waited_here;
     uint64_t wait_ns = exchange_wait_ns(conversation, now_ns);
     uint64_t lasted_ns = atomic64_load_relaxed(&conversation->waited_ns) + wait_ns;
-    bool waits = !fresh || wait_ns != 0 || leave->waited_here;
-    bool gives_up = waits && !leave->arrived &&
-                    (leave->timed_out || (leave->answered && wait_ns != 0 && lasted_ns > leave->give_up_ns));
-    struct call_end end = exchange_result(conversation, talk, OUTCOME_IGNORED, REASON_NONE, wait_ns);
+    bool is_long = !spare && leave->answered && wait_ns != 0 && lasted_ns > leave->give_up_ns;
+    bool gives_up = waits && !leave->arrived && (leave->timed_out || is_long);
+    struct call_end end =
+        exchange_result(conversation, talk, OUTCOME_IGNORED, REASON_NONE, spare && !gives_up ? 0 : wait_ns);
     if (gives_up) {
         end.outcome = OUTCOME_FAILURE;
         end.reason = REASON_TIMEOUT;
         end.past_connect = end.past_connect && !connecting;
         end.exchange_ns = end.past_connect ? end.exchange_ns : 0;
-    } else if (fresh && !leave->answered && wait_ns == 0) {
+    } else if (spare && !leave->answered) {
         end.outcome = OUTCOME_SUCCESS; /* no exchange ever: there the connect is the call */
     }
     return end;
