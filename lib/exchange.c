@@ -220,8 +220,15 @@ struct conversation_step conversation_left(struct conversation *conversation, ui
     for (;;) {
         uint64_t talk = talk_in_era(seen, era);
         enum conversation_phase phase = talk_phase(talk);
-        if (phase != PHASE_CONNECTING && phase != PHASE_FRESH && phase != PHASE_REQUEST) {
+        if (phase == PHASE_NONE) {
             return step;
+        }
+        if (phase != PHASE_CONNECTING && phase != PHASE_FRESH && phase != PHASE_REQUEST) {
+            /* Nothing is outstanding, and a sender in another thread must not begin anything any more. */
+            if (atomic64_swap_acq_rel(&conversation->talk, &seen, talk_with_phase(talk, PHASE_NONE))) {
+                return step;
+            }
+            continue;
         }
         struct call_end end = exchange_is_answered(talk) ? exchange_answered_result(conversation, talk)
                                                          : left_result(conversation, talk, leave, now_ns);

@@ -43,6 +43,9 @@ static void test_timed_out(void) {
          "0 connect; 5 up; 10 receive; 2000 close timed_out unconnected = timeout 1995 0 in"},
         {"in its connect, without a time-out: the loser of happy eyeballs", JUDGE_AUTO, PROTOCOL_AUTO,
          "0 connect; 250 close answered = ignored 250 0 in"},
+        {"what is left is left, also where nothing was outstanding", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 send http; 20 bytes = success 15 10 past heard; 30 close; 31 look = left_out "
+         "over http; 32 send http; 33 bytes; 34 close timed_out"},
         {"nothing is given up after the answer", JUDGE_EVERY, PROTOCOL_AUTO,
          "0 connect; 5 up; 10 send http; 20 bytes = success 15 10 past heard; 9000 close timed_out "
          "answered"}};
@@ -161,7 +164,7 @@ static void test_fork(void) {
         {"in the connect", JUDGE_EVERY, PROTOCOL_AUTO,
          "0 connect; 1 fork; 2 look = auto; 3 up; 4 fail refused; 5 bytes; 6 close timed_out"},
         {"before the first request: the child's is a call of its own", JUDGE_AUTO, PROTOCOL_AUTO,
-         "0 connect; 5 up; 6 fork; 7 close answered; 1000 send http = asks; 1010 bytes = success 10 10 past "
+         "0 connect; 5 up; 6 fork; 7 look = auto; 1000 send http = asks; 1010 bytes = success 10 10 past "
          "heard"},
         {"in mid-call", JUDGE_EVERY, PROTOCOL_AUTO,
          "0 connect; 5 up; 10 send http; 11 fork; 12 look = http; 20 bytes; 21 eof; 22 close timed_out; 30 "
