@@ -167,7 +167,7 @@ static void test_fork(void) {
          "0 connect; 5 up; 6 fork; 7 look = auto; 1000 send http = asks; 1010 bytes = success 10 10 past "
          "heard"},
         {"in mid-call", JUDGE_EVERY, PROTOCOL_AUTO,
-         "0 connect; 5 up; 10 send http; 11 fork; 12 look = http; 20 bytes; 21 eof; 22 close timed_out; 30 "
+         "0 connect; 5 up; 10 send http; 11 fork; 12 look = http; 20 bytes; 21 eof; 22 timeout; 30 "
          "send http = "
          "asks; 35 bytes = success 5 5 past heard"},
         {"in a send", JUDGE_EVERY, PROTOCOL_AUTO,
