@@ -245,7 +245,7 @@ static void test_cut(void) {
 /* Whatever a sealed Finished of TLS 1.2 begins with, it is no second ClientHello: of all first bytes, and of all pairs
  * but that of a hello, which one resumed session in 65,536 brings. */
 static void test_sealed(void) {
-    unsigned char bytes[400];
+    unsigned char bytes[1024];
     for (unsigned pair = 0; pair < 65536; pair++) {
         struct sample_record finished = {"", 22, 3, (unsigned char)(pair >> 8), (unsigned char)pair, 40};
         bool data = false;
