@@ -125,6 +125,10 @@ sanitized() {
     cases engine_open late generation_wraps
 }
 
+@test "whether a destination has ever answered is known of it from then on" {
+    cases engine_open answered
+}
+
 @test "observe runs the same machine and rejects nothing" {
     cases engine_open observe
     cases engine_door observe
@@ -203,7 +207,7 @@ sanitized() {
 }
 
 @test "a TLS handshake is folded into the first call, in both versions and cut at every byte" {
-    cases engine_tls handshake cut sealed
+    cases engine_tls handshake cut many sealed
 }
 
 @test "a TLS handshake is a call of its own only when it fails" {

@@ -170,6 +170,12 @@ static void test_answered(void) {
     breaker_probe_answered(&breaker, probe(DUE));
     probe(DUE);
     CHECK(ask(ASK_CONNECT, DUE + 5 * SECOND).transition.cause == CAUSE_PROBE_TIMEOUT);
+    /* One answered, one passed: the answered one may still fail. */
+    fresh_open(2);
+    first = probe(DUE);
+    breaker_probe_answered(&breaker, first);
+    CHECK(!finish(probe(DUE), ended_well, DUE, DUE).happened);
+    CHECK(finish(first, ended_reset, DUE, DUE).cause == CAUSE_PROBE_FAILED);
     /* Answered, and then it ends in any way. */
     fresh_open(1);
     first = probe(DUE);

@@ -119,7 +119,7 @@ static void test_scribbled(void) {
     uint64_t seed = 1;
     for (unsigned i = 0; i < 10000; i++) {
         fresh();
-        rule.probes = (uint8_t)random_below(&seed, 33);
+        rule.probes = (uint8_t)random_below(&seed, 256);
         atomic64_store_relaxed(&breaker.control, random_next(&seed));
         atomic64_store_relaxed(&breaker.last_permit_ns, random_next(&seed));
         for (unsigned permit = 0; permit < PROBES_MAX; permit++) {
@@ -127,10 +127,13 @@ static void test_scribbled(void) {
         }
         unsigned asked = 0;
         uint64_t now = START;
-        while (ask(ASK_CONNECT, now).ticket.standing == STANDING_REJECTED) {
+        struct admission admission = ask(ASK_CONNECT, now);
+        while (admission.ticket.standing == STANDING_REJECTED) {
             CHECK(++asked < 1000);
             now += HOUR;
+            admission = ask(ASK_CONNECT, now);
         }
+        CHECK(admission.ticket.permit <= PROBES_MAX);
     }
 }
 

@@ -160,6 +160,15 @@ static void test_closing(void) {
         CHECK(!call(ended_reset, now + i * SECOND).happened);
     }
     CHECK(call(ended_reset, now + 4 * SECOND).happened);
+    /* Also when all that takes less than the time of a burst. */
+    fresh_row();
+    rule.open_for_ns = 10 * MS;
+    rule.consecutive_errors = 1;
+    CHECK(call(ended_reset, START).happened);
+    for (unsigned i = 0; i < 3; i++) {
+        finish(probe(START + 10 * MS), ended_well, START, START);
+    }
+    CHECK(call(ended_reset, START + 20 * MS).cause == CAUSE_CONSECUTIVE_ERRORS);
 }
 
 int main(int argc, char **argv) {

@@ -242,6 +242,22 @@ static void test_cut(void) {
     }
 }
 
+/* A long connection's records are counted no further than need be. */
+static void test_many(void) {
+    static unsigned char bytes[2000];
+    size_t size = sample_add(bytes, "data");
+    bool data = false;
+    uint64_t state = tls_records_feed(0, bytes, size, &data), third = 0;
+    CHECK(data && !tls_records_request_begun(state));
+    for (unsigned record = 2; record < 100; record++) {
+        data = false;
+        state = tls_records_feed(state, bytes, size, &data);
+        CHECK(data && tls_records_request_begun(state));
+        third = record == 3 ? state : third;
+        CHECK(record < 3 || state == third);
+    }
+}
+
 /* Whatever a sealed Finished of TLS 1.2 begins with, it is no second ClientHello: of all first bytes, and of all pairs
  * but that of a hello, which one resumed session in 65,536 brings. */
 static void test_sealed(void) {
@@ -265,6 +281,7 @@ int main(int argc, char **argv) {
                                              {"ends", test_ends},
                                              {"close_notify", test_close_notify},
                                              {"cut", test_cut},
+                                             {"many", test_many},
                                              {"sealed", test_sealed}};
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }
