@@ -118,7 +118,6 @@ struct conversation_step conversation_sending(struct conversation *conversation,
         if (exchange_is_answered(talk)) {
             if (exchange_end(conversation, &seen, talk, exchange_phase_after(talk), TALK_EXCHANGED, &step,
                              exchange_answered_result(conversation, talk))) {
-                atomic64_store_relaxed(&conversation->idle_ns, now_ns);
                 *asks = talk_has(talk, TALK_EVERY);
                 return step;
             }

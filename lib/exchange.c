@@ -72,6 +72,7 @@ static void received_record(struct conversation *conversation, uint64_t now_ns, 
         atomic64_store_relaxed(&conversation->longest_ns, wait_ns);
     }
     atomic64_store_relaxed(&conversation->wait_ns, now_ns);
+    atomic64_store_relaxed(&conversation->idle_ns, now_ns); /* unless more follows */
 }
 
 struct conversation_step conversation_received(struct conversation *conversation, uint8_t era,

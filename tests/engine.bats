@@ -181,6 +181,10 @@ sanitized() {
     cases engine_conversation unsent
 }
 
+@test "a connection begins afresh on a descriptor that has served others" {
+    cases engine_conversation again
+}
+
 @test "a failed connect is one failed call, whichever call brings the news" {
     cases engine_conversation connect_fails
 }

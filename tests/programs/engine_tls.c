@@ -165,7 +165,13 @@ static void test_ends(void) {
          "300 past"},
         {"the server hangs up on the request", JUDGE_AUTO, PROTOCOL_AUTO,
          "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 eof = closed 30 20 past"},
-        {"a stale one", JUDGE_EVERY, PROTOCOL_AUTO,
+        {"a stale one: idle since its last record", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 bytes = answered; 35 bytes; "
+         "1035 send data = success 30 20 past heard asks; 1036 eof = ignored 1 1 past"},
+        {"not stale by a microsecond", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 bytes = answered; 35 bytes; "
+         "1034.999 send data = success 30 20 past heard asks; 1036 eof = closed 1.001 1.001 past"},
+        {"a stale one after a send that would block", JUDGE_EVERY, PROTOCOL_AUTO,
          "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 bytes = answered; 100 send data "
          "= success 30 "
          "20 past heard asks; 120 bytes = answered; 130 blocked = success 20 20 past heard asks released; "
