@@ -100,7 +100,7 @@ sanitized() {
 }
 
 @test "consecutive_errors trips at the Nth failure in a row, however long that takes" {
-    cases engine_row number long success_between ignored_between closing
+    cases engine_row number long success_between ignored_between closing generation_comes_again
 }
 
 @test "a burst is one failure: those that begin within 100 ms of the last that counted do not" {
@@ -123,6 +123,7 @@ sanitized() {
 
 @test "a result is judged only in the era that admitted its call" {
     cases engine_open late generation_wraps
+    cases engine_held_up failure success past_connect control
 }
 
 @test "whether a destination has ever answered is known of it from then on" {
