@@ -181,7 +181,7 @@ static void test_generation_comes_again(void) {
         for (unsigned probes = 0; probes < 3; probes++) {
             finish(probe(now), ended_well, now, now);
         }
-        CHECK(state() == STATE_CLOSED && !call(ended_well, now).happened);
+        CHECK(state() == STATE_CLOSED);
         if (i == 255) {
             break;
         }
