@@ -56,6 +56,11 @@ struct breaker_totals {
     struct atomic64 reasons[REASON_COUNT];
 };
 
+/* Whether an exchange with the destination has ever ended in bytes received, and by which name the kernel knows the
+ * other end of its connections: some container networks and other preloads connect to another address than was asked
+ * for, and then the kernel cannot be asked whether a descriptor still is that connection. */
+enum breaker_answered { BREAKER_UNANSWERED = 0, BREAKER_ANSWERED = 1, BREAKER_ANSWERED_ELSEWHERE = 2 };
+
 #define BREAKER_RULE_MAX 64
 #define BREAKER_NAME_MAX 264 /* host name of 255 bytes, colon, port */
 
@@ -66,7 +71,7 @@ struct breaker {
     struct atomic64 since_ns;         /* when the state last changed; 0 = never */
     struct atomic64 last_permit_ns;   /* when the last permit was given */
     struct atomic64 holders_asked_ns; /* when somebody last asked whether permit holders live (shim/) */
-    struct atomic64 answered; /* not 0: an exchange with this destination has ended in bytes received */
+    struct atomic64 answered;         /* enum breaker_answered; leaves 0 once and for all */
     struct atomic64 rule_ref; /* rules version << 16 | rule's index: under which rule it stands (shim/) */
     struct window window;
     struct atomic64 permits[PROBES_MAX];

@@ -94,6 +94,16 @@ bool conversation_is_fresh(const struct conversation *conversation, uint8_t era)
     return talk_phase(talk_in_era(atomic64_load_relaxed(&conversation->talk), era)) == PHASE_FRESH;
 }
 
+bool conversation_is_heard(const struct conversation *conversation, uint8_t era) {
+    uint64_t talk = talk_in_era(atomic64_load_acquire(&conversation->talk), era);
+    return talk_has(talk, TALK_EXCHANGED | TALK_TLS);
+}
+
+bool conversation_is_probe(const struct conversation *conversation, uint8_t era) {
+    uint64_t talk = talk_in_era(atomic64_load_acquire(&conversation->talk), era);
+    return talk_ticket(talk).permit != 0 && conversation_is_outstanding(conversation, era);
+}
+
 bool conversation_is_long(const struct conversation *conversation, size_t size) {
     return size > CONVERSATION_LONG_REQUEST ||
            atomic64_load_relaxed(&conversation->sent_bytes) + size > CONVERSATION_LONG_REQUEST;

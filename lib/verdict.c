@@ -194,8 +194,9 @@ struct transition breaker_finish(struct breaker *breaker, const struct threshold
     if (ticket.standing == STANDING_NONE || ticket.standing == STANDING_REJECTED) {
         return transition;
     }
-    if (end->exchange && atomic64_load_relaxed(&breaker->answered) == 0) {
-        atomic64_store_relaxed(&breaker->answered, 1);
+    uint64_t never = BREAKER_UNANSWERED;
+    if (end->exchange && atomic64_load_relaxed(&breaker->answered) == never) {
+        atomic64_swap_acq_rel(&breaker->answered, &never, BREAKER_ANSWERED);
     }
     if (end->outcome == OUTCOME_IGNORED) {
         atomic64_add_relaxed(&breaker->totals.ignored, 1);
