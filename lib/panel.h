@@ -87,6 +87,12 @@ struct panel {
     struct panel_rules rules;
 };
 
+/* The same in 32- and 64-bit processes: whoever changes a number here raises PANEL_LAYOUT. */
+_Static_assert(sizeof(struct breaker) == 4032 && sizeof(struct process) == 432 &&
+                   sizeof(struct journal_entry) == 120 && offsetof(struct panel, rules) == 67518912 &&
+                   sizeof(struct panel) == 71783488,
+               "the layout of the panel is fixed");
+
 /* Finds the breaker of (endpoint, rule_key); PANEL_NO_BREAKER when there is none. */
 uint32_t panel_find(const struct panel *panel, const struct endpoint *endpoint, uint64_t rule_key);
 

@@ -11,6 +11,10 @@
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #elif defined(__aarch64__)
 __asm__(".symver dlsym, dlsym@GLIBC_2.17");
+#elif defined(__i386__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.0");
+__asm__(".symver dlvsym, dlvsym@GLIBC_2.1");
+extern __typeof__(dlvsym) dlvsym __attribute__((weak, visibility("default"))); /* not in musl */
 #endif
 
 /* Where this object begins and ends in memory: given by the linker. */
@@ -39,20 +43,33 @@ static bool real_is_ours(const void *function) {
     return (uintptr_t)function >= (uintptr_t)__ehdr_start && (uintptr_t)function < (uintptr_t)_end;
 }
 
+static const void *next_of(const struct real *real) {
+#if defined(__i386__)
+    /* There glibc has two of each of these. Before 2.36 RTLD_NEXT alone names the elder, which says -1 for any error. */
+    if (dlvsym && (real == &real_gethostbyname_r || real == &real_gethostbyname2_r)) {
+        const void *next = dlvsym(RTLD_NEXT, real->name, "GLIBC_2.1.2");
+        if (next != NULL) {
+            return next;
+        }
+    }
+#endif
+    return dlsym(RTLD_NEXT, real->name);
+}
+
 bool real_find(struct real *real) {
     if (atomic64_load_relaxed(&finding) != 0 || atomic64_load_relaxed(&real->absent) != 0) {
         return false;
     }
     const int error = errno;
     atomic64_store_relaxed(&finding, 1);
-    const void *next = dlsym(RTLD_NEXT, real->name);
+    const void *next = next_of(real);
     atomic64_store_relaxed(&finding, 0);
     errno = error;
     if (next == NULL || real_is_ours(next)) {
         atomic64_store_relaxed(&real->absent, 1);
         return false;
     }
-    atomic64_store_relaxed(&real->next, (uintptr_t)next);
+    atomic_address_store_relaxed(&real->next, (uintptr_t)next);
     return true;
 }
 
@@ -67,7 +84,7 @@ long real_result(long result) {
 _Noreturn void real_overflow(void) {
     static struct real chk_fail = {.name = "__chk_fail"};
     if (real_find(&chk_fail)) {
-        ((void (*)(void))(uintptr_t)atomic64_load_relaxed(&chk_fail.next))();
+        ((void (*)(void))atomic_address_load_relaxed(&chk_fail.next))();
     }
     raw_call3(SYS_kill, raw_call3(SYS_getpid, 0, 0, 0), SIGABRT, 0);
     __builtin_trap(); /* SIGABRT is blocked or caught: nothing may run on past the end of that buffer */

@@ -27,14 +27,14 @@
 #include <time.h>
 
 struct real {
-    struct atomic64 next;   /* address of the next definition, or of the stand-in; never 0 */
-    struct atomic64 absent; /* 1: there is none, do not look again */
+    struct atomic_address next; /* the next definition, or the stand-in; never 0 */
+    struct atomic64 absent;     /* 1: there is none, do not look again */
     char name[24];
 };
 
 /* The next definition of a function, with its type. Relaxed: whatever value is read, the code it names was
  * mapped before any thread could store it. */
-#define REAL(function) ((__typeof__(&(function)))(uintptr_t)atomic64_load_relaxed(&real_##function.next))
+#define REAL(function) ((__typeof__(&(function)))atomic_address_load_relaxed(&real_##function.next))
 
 /* Names that some header lacks, or that only fortified programs call. */
 int close_range(unsigned first, unsigned last, int flags);
