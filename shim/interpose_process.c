@@ -43,10 +43,11 @@ static long range_closed(long number, long a, long b, long c, long d, long e, lo
 
 static long duplicated(long number, long a, long b, long c, long d, long e, long f) {
     struct duplicate_call call;
-    call_duplicate_begin(&call, (int)a, (int)b);
+    const int target = number == SYS_dup ? -1 : (int)b;
+    call_duplicate_begin(&call, (int)a, target);
     const long result = REAL(guest_syscall)(number, a, b, c, d, e, f);
     const int error = errno;
-    call_duplicate_end(&call, (int)a, (int)b, (int)result);
+    call_duplicate_end(&call, (int)a, target, (int)result);
     errno = error;
     return result;
 }
@@ -68,7 +69,7 @@ APART static long watched_syscall(long number, long a, long b, long c, long d, l
             call_sandbox_begins();
         }
         break;
-    default: /* SYS_dup3, and SYS_dup2 where there is one */
+    default: /* SYS_dup, SYS_dup3, and SYS_dup2 where there is one */
         return duplicated(number, a, b, c, d, e, f);
     }
     return REAL(guest_syscall)(number, a, b, c, d, e, f);
@@ -80,6 +81,7 @@ INTERPOSED long guest_syscall(long number, long a, long b, long c, long d, long 
     case SYS_close_range:
     case SYS_seccomp:
     case SYS_prctl:
+    case SYS_dup:
 #ifdef SYS_dup2
     case SYS_dup2:
 #endif
