@@ -29,7 +29,7 @@ enum badge_state {
 
 struct badge {
     struct atomic64 state; /* enum badge_state */
-    /* 1: a system-call filter may be in force: no system call of our own any more. */
+    /* Filters of system calls installed or being installed. Not 0: no system call of our own any more. */
     struct atomic64 sandboxed;
     /* How many forks lie between this process and the one that attached (low 8 bits). */
     struct atomic64 era;

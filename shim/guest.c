@@ -168,5 +168,9 @@ bool guest_has_mode(uint8_t *mode) {
 }
 
 void call_sandbox_begins(void) {
-    atomic64_store_relaxed(&guest.badge.sandboxed, 1);
+    atomic64_add_relaxed(&guest.badge.sandboxed, 1);
+}
+
+void call_sandbox_failed(void) {
+    atomic64_add_relaxed(&guest.badge.sandboxed, UINT64_MAX);
 }

@@ -21,7 +21,11 @@
 APART static int watched_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                                unsigned long d) {
     call_sandbox_begins();
-    return REAL(guest_prctl)(option, a, b, c, d);
+    const int result = REAL(guest_prctl)(option, a, b, c, d);
+    if (result < 0) {
+        call_sandbox_failed();
+    }
+    return result;
 }
 
 INTERPOSED int guest_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
@@ -52,6 +56,15 @@ static long duplicated(long number, long a, long b, long c, long d, long e, long
     return result;
 }
 
+static long sandboxing(long number, long a, long b, long c, long d, long e, long f) {
+    call_sandbox_begins();
+    const long result = REAL(guest_syscall)(number, a, b, c, d, e, f);
+    if (result < 0) {
+        call_sandbox_failed();
+    }
+    return result;
+}
+
 APART static long watched_syscall(long number, long a, long b, long c, long d, long e, long f) {
     switch (number) {
     case SYS_close:
@@ -61,12 +74,12 @@ APART static long watched_syscall(long number, long a, long b, long c, long d, l
         return range_closed(number, a, b, c, d, e, f);
     case SYS_seccomp: /* two of its operations only ask what the kernel can do */
         if (a != SECCOMP_GET_ACTION_AVAIL && a != SECCOMP_GET_NOTIF_SIZES) {
-            call_sandbox_begins();
+            return sandboxing(number, a, b, c, d, e, f);
         }
         break;
     case SYS_prctl:
         if (a == PR_SET_SECCOMP) {
-            call_sandbox_begins();
+            return sandboxing(number, a, b, c, d, e, f);
         }
         break;
     default: /* SYS_dup, SYS_dup3, and SYS_dup2 where there is one */
