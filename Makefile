@@ -134,4 +134,4 @@ clean:
 	rm -rf $(B)
 
 .PHONY: all m32 programs test test-long demo tidy install uninstall clean
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/obj32 $(B)/tests -name '*.d' 2>/dev/null)
