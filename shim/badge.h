@@ -46,9 +46,10 @@ struct badge {
     /* Noted in the descriptor table so far, a duplicate as another one; and how many of them before the last fork. */
     struct atomic64 connections;
     struct atomic64 inherited;
+    struct atomic64 deepbound; /* how often a module was opened with RTLD_DEEPBIND, and the flag left alone */
 };
 
-_Static_assert(sizeof(struct badge) == 12 * 8 + PANEL_VERSION_MAX + PANEL_NAME_MAX,
+_Static_assert(sizeof(struct badge) == 13 * 8 + PANEL_VERSION_MAX + PANEL_NAME_MAX,
                "a reader of the other word size sees the same badge");
 
 #endif

@@ -133,6 +133,9 @@ void call_sandbox_begins(void);
 /* It was not: programs ask whether there are filters by installing one that cannot be. */
 void call_sandbox_failed(void);
 
+/* Before a dlopen: the mode to go on with. */
+int call_dlopen_mode(int mode);
+
 /* --- rejected for real --- */
 
 /* A point at which a thread may be cancelled, as the call that is not made would have been (weak: absent in a

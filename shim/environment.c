@@ -165,6 +165,8 @@ void environment_read(struct environment *environment) {
     }
     value = variable_value("CUTOUT_GROUP");
     environment->has_group = value != NULL && read_group(value, &environment->group);
+    value = variable_value("CUTOUT_DEEPBIND");
+    environment->keeps_deepbind = value != NULL && is_word(value, "keep");
     value = variable_value("CUTOUT_MODE");
     environment->mode = value != NULL ? read_mode(value) : 0;
 }

@@ -11,13 +11,6 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
-/* gcc makes that jump by itself; clang, where an argument lies on the stack, only when told to. */
-#if defined(__clang__) && __has_attribute(musttail)
-#define BY_JUMP __attribute__((musttail))
-#else
-#define BY_JUMP
-#endif
-
 APART static int watched_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                                unsigned long d) {
     call_sandbox_begins();

@@ -36,6 +36,7 @@ static struct real *const found_everywhere[] = {
     &real_getsockopt,  &real_guest_prctl, &real_guest_syscall, &real_poll,
     &real_ppoll,       &real_select,      &real_pselect,       &real_epoll_wait,
     &real_epoll_pwait, &real_getaddrinfo, &real_gethostbyname, &real_gethostbyname_r,
+    &real_dlopen,
 };
 
 /* A library opened with dlopen, or one that the loader met twice, can find itself as the next definition. */
@@ -45,9 +46,11 @@ static bool real_is_ours(const void *function) {
 
 static const void *next_of(const struct real *real) {
 #if defined(__i386__)
-    /* There glibc has two of each of these. Before 2.36 RTLD_NEXT alone names the elder, which says -1 for any error. */
-    if (dlvsym && (real == &real_gethostbyname_r || real == &real_gethostbyname2_r)) {
-        const void *next = dlvsym(RTLD_NEXT, real->name, "GLIBC_2.1.2");
+    /* There glibc has two of each of these. Before 2.36 RTLD_NEXT alone names the elder: of the look-ups one that says -1
+     * for any error, of dlopen one that takes any mode. */
+    bool lookup = real == &real_gethostbyname_r || real == &real_gethostbyname2_r;
+    if (dlvsym && (lookup || real == &real_dlopen)) {
+        const void *next = dlvsym(RTLD_NEXT, real->name, lookup ? "GLIBC_2.1.2" : "GLIBC_2.1");
         if (next != NULL) {
             return next;
         }

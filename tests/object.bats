@@ -117,6 +117,15 @@ OBJECTS=("$SHIM" "$BUILD/obj32/libcutout.so")
     objdump -d --no-show-raw-insn "$BUILD/obj32/libcutout.so" | grep -q 'lock cmpxchg8b' || fail "no such change of a word"
 }
 
+@test "leaves dlopen by a jump, in either word size: the loader asks who called" {
+    local object code
+    for object in "${OBJECTS[@]}"; do
+        code=$(objdump -d --no-show-raw-insn "$object" | awk '$2 == "<dlopen>:" {on = 1; next} /^$/ {on = 0} on')
+        expect "$(grep -cE $'\t(ret|bl?r)|call +\\*' <<<"$code")" 0 "returns and calls through a word in $object"
+        expect "$(grep -cE 'jmp +\*|\tbr\t' <<<"$code")" 1 "jumps through a word in $object"
+    done
+}
+
 @test "passes what is not its own on by a jump, without a stack frame" {
     local name code
     for name in send recv read write sendmsg recvmsg syscall prctl; do

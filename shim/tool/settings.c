@@ -44,6 +44,14 @@ static bool check_mode(struct settings *settings) {
     return complain(settings, "CUTOUT_MODE is %s, expected enforce, observe or off", shown(mode));
 }
 
+static bool check_deepbind(struct settings *settings) {
+    const char *word = getenv("CUTOUT_DEEPBIND");
+    if (!word || !*word || settings->environment.keeps_deepbind) {
+        return true;
+    }
+    return complain(settings, "CUTOUT_DEEPBIND is %s, expected keep", shown(word));
+}
+
 /* Reads what the shim would read; the kill switch hides the rest from it, but not from a person who asks. */
 static void read_environment(struct settings *settings) {
     const char *disable = getenv("CUTOUT_DISABLE");
@@ -77,7 +85,7 @@ bool settings_read(struct settings *settings, const char *rules, const char *pan
         }
         setenv("CUTOUT_RULES", settings->environment.rules, 1);
     }
-    return good && check_mode(settings);
+    return good && check_mode(settings) && check_deepbind(settings);
 }
 
 bool settings_find_library(struct settings *settings) {
