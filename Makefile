@@ -1,6 +1,8 @@
 # make              the shim and the command, in build/
 # make demo         watch a breaker open and close under an unmodified curl
 # make test         all tests (needs the test tools, see README)
+# make test-suites  CPython's own tests of sockets, bare and under the shim
+# make soak         a million connections to ten thousand destinations
 # make tidy         formatting, linters and the checks on the built object
 # make install      PREFIX=/usr/local DESTDIR=
 # CC=clang, SAN=address,undefined and SAN=thread build variants; WERROR=1 makes warnings errors.
@@ -102,6 +104,14 @@ test: all $(NARROW) programs
 test-long: all $(NARROW) programs
 	@CC='$(CC)' BUILD='$(abspath $(B))' UPLOAD_MB=200 LIMIT_S=150 tests/run
 
+# A million connections to ten thousand destinations, in some minutes.
+soak: all programs
+	@BUILD='$(abspath $(B))' tests/soak
+
+# What CPython has to test its sockets by, bare and under the shim; needs libpython3.11-testsuite. Some minutes.
+test-suites: all
+	@BUILD='$(abspath $(B))' tests/suites
+
 demo: all $(B)/tests/server_flaky
 	@BUILD='$(abspath $(B))' tests/demo
 
@@ -133,5 +143,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all m32 programs test test-long demo tidy install uninstall clean
+.PHONY: all m32 programs test test-long test-suites soak demo tidy install uninstall clean
 -include $(shell find $(B)/obj $(B)/obj32 $(B)/tests -name '*.d' 2>/dev/null)
