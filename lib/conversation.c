@@ -256,6 +256,9 @@ static bool feed_records(struct conversation *conversation, uint64_t state, cons
  * are kept for the next send. */
 static bool look_at_first(struct conversation *conversation, const unsigned char *first, size_t first_size,
                           const struct sent_piece *pieces, size_t count, size_t size) {
+    if (count == 0) {
+        return true; /* they cannot be read: what follows them are no first bytes */
+    }
     if (!is_clear(first, first_size)) {
         atomic64_store_relaxed(&conversation->records, keep(first, first_size));
         return false;

@@ -97,7 +97,7 @@ struct sent_piece {
     size_t size;
 };
 
-/* `size` bytes went out, in these pieces (whose sizes add up to at least size). before_ns and after_ns are
+/* `size` bytes went out, in these pieces (whose sizes add up to at least size; none: what they are is not known). before_ns and after_ns are
  * the times around the real call; after_ns is only needed, and only then need differ, when *size* or the
  * request so far exceeds CONVERSATION_LONG_REQUEST. Returns true when the send turned out to be no request
  * (TLS: an alert or key update): *ticket then goes back. */

@@ -11,6 +11,7 @@ INTERPOSED int close(int fd) {
     call_close(fd);
     return REAL(close)(fd);
 }
+INTERPOSED ALIAS(__close, close);
 
 /* The close inside is libc's own and passes nobody. A stream without a descriptor sets errno when asked. */
 INTERPOSED int fclose(FILE *stream) {
@@ -64,6 +65,7 @@ INTERPOSED int dup2(int fd, int target) {
     call_duplicate_begin(&call, fd, target);
     return duplicated(&call, fd, target, REAL(dup2)(fd, target));
 }
+INTERPOSED ALIAS(__dup2, dup2);
 
 INTERPOSED int dup3(int fd, int target, int flags) {
     struct duplicate_call call;

@@ -15,6 +15,7 @@ INTERPOSED int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t length) {
     errno = error;
     return result;
 }
+INTERPOSED ALIAS(__connect, connect);
 
 /* The kernel has handed out that number: whatever the table believed of it is over, even where the close that
  * ended it was not seen. */

@@ -31,6 +31,7 @@ INTERPOSED int fcntl(int fd, int command, ...) {
     }
     return REAL(fcntl)(fd, command, argument);
 }
+INTERPOSED ALIAS(__fcntl, fcntl);
 
 INTERPOSED int fcntl64(int fd, int command, ...) {
     va_list arguments;

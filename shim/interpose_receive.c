@@ -89,6 +89,7 @@ INTERPOSED ssize_t read(int fd, void *bytes, size_t size) {
     }
     return REAL(read)(fd, bytes, size);
 }
+INTERPOSED ALIAS(__read, read);
 
 APART static ssize_t judged_read_chk(int fd, void *bytes, size_t size, size_t room) {
     struct data_call call;

@@ -33,6 +33,7 @@ INTERPOSED ssize_t send(int fd, const void *bytes, size_t size, int flags) {
     }
     return REAL(send)(fd, bytes, size, flags);
 }
+INTERPOSED ALIAS(__send, send);
 
 APART static ssize_t judged_sendto(int fd, const void *bytes, size_t size, int flags,
                                    __CONST_SOCKADDR_ARG address, socklen_t length) {
@@ -63,6 +64,7 @@ INTERPOSED ssize_t write(int fd, const void *bytes, size_t size) {
     }
     return REAL(write)(fd, bytes, size);
 }
+INTERPOSED ALIAS(__write, write);
 
 APART static ssize_t judged_writev(int fd, const struct iovec *pieces, int count) {
     struct data_call call;

@@ -36,7 +36,7 @@ static struct real *const found_everywhere[] = {
     &real_getsockopt,  &real_guest_prctl, &real_guest_syscall, &real_poll,
     &real_ppoll,       &real_select,      &real_pselect,       &real_epoll_wait,
     &real_epoll_pwait, &real_getaddrinfo, &real_gethostbyname, &real_gethostbyname_r,
-    &real_dlopen,
+    &real_dlopen,      &real_sendfile,    &real_splice,
 };
 
 /* A library opened with dlopen, or one that the loader met twice, can find itself as the next definition. */

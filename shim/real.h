@@ -16,6 +16,7 @@
 #include "lib/atomic64.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -60,6 +62,10 @@ long guest_syscall(long number, long a, long b, long c, long d, long e, long f) 
 /* Marks the definition that a program gets in place of libc's; exports.map lists them all. */
 #define INTERPOSED __attribute__((visibility("default")))
 
+/* The other public name that glibc has of a function in the same file. It has such names of poll and select, too: only its
+ * own libraries use those, on sockets that are theirs. */
+#define ALIAS(name, function) __typeof__(function)(name) __attribute__((nothrow, leaf, alias(#function)))
+
 /* Marks the rest of such a function, so that what is not judged leaves it by a jump and touches no stack. */
 #define APART __attribute__((noinline))
 
@@ -83,6 +89,8 @@ extern struct real real___read_chk, real___recv_chk, real___recvfrom_chk;
 extern struct real real_close, real_fclose, real_fileno, real_close_range, real_closefrom, real_shutdown;
 extern struct real real_dup, real_dup2, real_dup3, real_fcntl, real_fcntl64, real_getsockopt;
 extern struct real real_guest_prctl, real_guest_syscall;
+/* real_splice.c */
+extern struct real real_sendfile, real_sendfile64, real_splice;
 /* real_dlopen.c */
 extern struct real real_dlopen;
 /* real_wait.c */

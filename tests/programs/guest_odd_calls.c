@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -285,6 +286,39 @@ static long look_up(const char *node, const char *service, int family, int flags
     return result * 100 + count;
 }
 
+/* Between a connection and what it does not go with. */
+static void try_moving(void) {
+    struct sockaddr_in there;
+    const int door = listening(&there), fd = stream(0), zero = open("/dev/zero", O_RDWR);
+    int line[2];
+    off_t offset = 1;
+    TRY(pipe(line));
+    TRY(connect(fd, (struct sockaddr *)&there, sizeof there));
+    const int peer = accept(door, NULL, NULL);
+    TRY(fcntl(fd, F_SETFL, O_NONBLOCK));
+    TRY(sendfile(minus_one, zero, NULL, 1));
+    TRY(sendfile(fd, minus_one, NULL, 1));
+    TRY(sendfile(fd, zero, UNMAPPED, 1));
+    TRY(sendfile(fd, zero, &offset, 0));
+    TRY(sendfile(fd, fd, NULL, 1));
+    TRY(sendfile64(fd, line[1], NULL, 1));
+    TRY(splice(fd, NULL, fd, NULL, 1, 0));
+    TRY(splice(fd, NULL, line[1], NULL, 1, SPLICE_F_NONBLOCK));
+    TRY(splice(line[0], NULL, fd, NULL, 1, SPLICE_F_NONBLOCK));
+    TRY(splice(fd, &offset, line[1], NULL, 1, 0));
+    TRY(splice(fd, NULL, line[1], NULL, 0, 0));
+    TRY(splice(fd, NULL, line[1], NULL, 1, ~0u));
+    TRY(splice(minus_one, NULL, line[1], NULL, 1, 0));
+    TRY(write(line[1], "ab", 2));
+    TRY(splice(line[0], NULL, fd, NULL, 9, 0));
+    TRY(splice(peer, NULL, line[1], NULL, 9, 0));
+    TRY(close(peer));
+    TRY(splice(fd, NULL, line[1], NULL, 1, 0));
+    TRY(close(line[0]));
+    TRY(splice(line[1], NULL, fd, NULL, 1, 0));
+    TRY(close(fd) + close(door) + close(zero) + close(line[1]));
+}
+
 static void try_look_ups(void) {
     struct hostent host, *found = NULL;
     char room[1024];
@@ -336,6 +370,7 @@ int main(void) {
     try_closing();
     try_waiting();
     try_interrupted();
+    try_moving();
     try_look_ups();
     try_process();
     return 0;
