@@ -122,8 +122,8 @@ uint64_t conversation_wait_ns(const struct conversation *conversation, uint64_t 
 bool conversation_is_fresh(const struct conversation *conversation, uint8_t era);
 
 /* Bytes came in, peeked at or not; they arrived at arrived_ns (now_ns unless the caller knows that they lay unread).
- * *tls_answered is set when they belong to a TLS call that stays open: its probe's permit (the step's ticket) may be
- * marked as answered. */
+ * *tls_answered is set when they belong to a TLS call that stays open: breaker_answered is told,
+ * with the step's ticket. */
 struct conversation_step conversation_received(struct conversation *conversation, uint8_t era,
                                                uint64_t now_ns, uint64_t arrived_ns, bool *tls_answered);
 

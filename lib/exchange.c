@@ -3,7 +3,7 @@
 #include "lib/talk.h"
 
 const struct conversation_step exchange_no_step = {
-    false, {0, 0, STANDING_NONE}, {OUTCOME_IGNORED, REASON_NONE, false, false, 0, 0, 0}};
+    false, {0, 0, STANDING_NONE}, {.outcome = OUTCOME_IGNORED}};
 
 /* --- what both halves share --- */
 
@@ -28,7 +28,7 @@ struct call_end exchange_result(const struct conversation *conversation, uint64_
                                 enum failure_reason reason, uint64_t last_ns) {
     uint64_t longest_ns = talk_has(talk, TALK_TLS) ? atomic64_load_relaxed(&conversation->longest_ns) : 0;
     uint64_t exchange_ns = last_ns > longest_ns ? last_ns : longest_ns;
-    struct call_end end = {outcome, reason, !is_in_connect(talk), false, 0, 0, 0};
+    struct call_end end = {.outcome = outcome, .reason = reason, .past_connect = !is_in_connect(talk)};
     end.response_ns = atomic64_load_relaxed(&conversation->waited_ns) + exchange_ns;
     end.exchange_ns = is_in_connect(talk) ? 0 : exchange_ns;
     return end;
@@ -37,6 +37,7 @@ struct call_end exchange_result(const struct conversation *conversation, uint64_
 struct call_end exchange_answered_result(const struct conversation *conversation, uint64_t talk) {
     struct call_end end = exchange_result(conversation, talk, OUTCOME_SUCCESS, REASON_NONE, 0);
     end.exchange = true;
+    end.answered = true;
     return end;
 }
 

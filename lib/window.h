@@ -46,6 +46,8 @@ struct window_sums {
     uint64_t calls;
     uint64_t errors;
     uint64_t slow;
+    uint64_t
+        overdue; /* outstanding calls longer than slow_call; not in the words of the window: the breaker adds it */
     uint32_t reasons[REASON_COUNT];
 };
 

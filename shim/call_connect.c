@@ -69,7 +69,7 @@ static bool begin_attempt(struct connect_call *call, int fd, const struct sockad
     }
     call->connection = track(fd, kind, &endpoint, &route, ticket, call->before_ns);
     if (call->connection == NULL) {
-        breaker_release(route.breaker, ticket);
+        breaker_release(route.breaker, route.thresholds, ticket);
         return true;
     }
     thread_waits.fd = -1;

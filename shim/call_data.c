@@ -44,7 +44,7 @@ static bool ask(struct connection *connection, uint8_t era, uint64_t now_ns) {
         return false;
     }
     if (!conversation_request(&connection->conversation, era, ticket, now_ns)) {
-        breaker_release(route.breaker, ticket);
+        breaker_release(route.breaker, route.thresholds, ticket);
     }
     return true;
 }
@@ -52,7 +52,7 @@ static bool ask(struct connection *connection, uint8_t era, uint64_t now_ns) {
 static void release(const struct connection *connection, struct ticket ticket) {
     struct route route = route_back(atomic64_load_relaxed(&connection->place));
     if (route.breaker != NULL) {
-        breaker_release(route.breaker, ticket);
+        breaker_release(route.breaker, route.thresholds, ticket);
     }
 }
 
@@ -175,10 +175,10 @@ static void received(struct connection *connection, int fd) {
     bool tls_answered;
     struct conversation_step step =
         conversation_received(&connection->conversation, era, now_ns, arrived_ns, &tls_answered);
-    if (tls_answered && step.ticket.permit != 0) {
+    if (tls_answered) {
         struct route route = route_back(atomic64_load_relaxed(&connection->place));
         if (route.breaker != NULL) {
-            breaker_probe_answered(route.breaker, step.ticket);
+            breaker_answered(route.breaker, route.thresholds, step.ticket);
         }
     }
     connection_step(connection, &step, now_ns);

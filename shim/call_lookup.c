@@ -60,7 +60,7 @@ void call_lookup_end(struct lookup_call *call, enum lookup_end end) {
         return;
     }
     uint64_t now_ns = clock_monotonic_ns();
-    struct call_end result = {OUTCOME_SUCCESS, REASON_NONE, true, true, call->before_ns, 0, 0};
+    struct call_end result = {.past_connect = true, .exchange = true, .started_ns = call->before_ns};
     result.response_ns = result.exchange_ns = now_ns - call->before_ns;
     if (end == LOOKUP_FAILED) {
         result.outcome = OUTCOME_FAILURE;
