@@ -174,6 +174,11 @@ bool breaker_free_permit(struct breaker *breaker, unsigned index, uint64_t word)
 
 /* --- what people see --- */
 
+bool breaker_is_shut(const struct breaker *breaker) {
+    unsigned state = control_state(atomic64_load_relaxed(&breaker->control));
+    return state == STATE_OPEN || state == STATE_HALF_OPEN;
+}
+
 struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns) {
     uint64_t control = atomic64_load_acquire(&breaker->control);
     struct breaker_view view = {0};
@@ -193,6 +198,7 @@ struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns)
         }
     }
     view.sums = window_sums(&breaker->window, generation, shown_ns);
+    view.sums.overdue = verdict_overdue(breaker, generation);
     return view;
 }
 

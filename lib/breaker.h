@@ -210,6 +210,9 @@ struct breaker_view {
 };
 struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns);
 
+/* True in OPEN and HALF_OPEN: what max_open counts. */
+bool breaker_is_shut(const struct breaker *breaker);
+
 /* How many failures in a row stand now; in the first OPEN, with how many it tripped. */
 unsigned breaker_row(const struct breaker *breaker);
 

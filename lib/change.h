@@ -33,6 +33,9 @@ bool admission_probe_overdue(uint64_t last_permit_ns, const struct thresholds *t
 /* Whether slow and overdue calls are judged now: slow_call is written, it is neither warm-up nor an exempt time. */
 bool verdict_judges_slow(const struct breaker *breaker, const struct thresholds *thresholds, uint64_t now_ns);
 
+/* Calls overdue in that generation, as last counted. */
+uint64_t verdict_overdue(const struct breaker *breaker, uint16_t generation);
+
 /* At an admission in CLOSED: a pending trip by overdue calls, or nothing. */
 void verdict_of_overdue(struct breaker *breaker, const struct thresholds *thresholds, uint64_t control,
                         uint64_t now_ns, struct transition *transition);

@@ -153,6 +153,16 @@ struct conversation_step conversation_left(struct conversation *conversation, ui
 /* The program ended its side (SHUT_WR): an end of stream is then no failure. */
 void conversation_half_closed(struct conversation *conversation, uint8_t era);
 
+/* What is outstanding, as it is shown to other processes. */
+struct conversation_flight {
+    bool outstanding;
+    bool waits;        /* the destination is waited for now */
+    bool past_connect; /* the connect and session set-up are over */
+    struct ticket ticket;
+    uint64_t since_ns; /* when the wait began, earlier waits of the call added on */
+};
+struct conversation_flight conversation_flight(const struct conversation *conversation, uint8_t era);
+
 /* The protocol recognised on this connection: PROTOCOL_AUTO while nothing was sent. */
 enum rule_protocol conversation_protocol(const struct conversation *conversation);
 

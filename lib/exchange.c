@@ -56,6 +56,24 @@ bool exchange_end(struct conversation *conversation, uint64_t *seen, uint64_t ta
     return true;
 }
 
+struct conversation_flight conversation_flight(const struct conversation *conversation, uint8_t era) {
+    struct conversation_flight flight = {0};
+    uint64_t talk = talk_in_era(atomic64_load_acquire(&conversation->talk), era);
+    enum conversation_phase phase = talk_phase(talk);
+    if ((phase != PHASE_CONNECTING && phase != PHASE_FRESH && phase != PHASE_REQUEST) ||
+        exchange_is_answered(talk)) {
+        return flight;
+    }
+    uint64_t wait_ns = atomic64_load_relaxed(&conversation->wait_ns);
+    uint64_t waited_ns = atomic64_load_relaxed(&conversation->waited_ns);
+    flight.outstanding = true;
+    flight.waits = wait_ns != 0;
+    flight.past_connect = !is_in_connect(talk);
+    flight.ticket = talk_ticket(talk);
+    flight.since_ns = wait_ns > waited_ns ? wait_ns - waited_ns : 0;
+    return flight;
+}
+
 /* --- receiving --- */
 
 void conversation_receiving(struct conversation *conversation, uint8_t era, uint64_t now_ns) {

@@ -12,6 +12,7 @@
 #include "lib/atomic64.h"
 #include "lib/breaker.h"
 #include "lib/endpoint.h"
+#include "lib/flight.h"
 #include "lib/journal.h"
 
 #include <stdbool.h>
@@ -71,6 +72,16 @@ struct panel_rules {
     _Alignas(64) unsigned char buffers[PANEL_RULESETS][PANEL_RULESET_BYTES]; /* each a struct ruleset */
 };
 
+/* Counting the calls that hang. One process at a time counts, elected by `counted_ns`; readers of a breaker's `overdue`
+ * never wait for it. */
+struct panel_overdue {
+    struct atomic64 counted_ns; /* when a count was last begun */
+    struct atomic64 number;     /* of the last count that is whole; its mark is number % 7 + 1 */
+    struct atomic64 flying[PANEL_PROCESSES / 64]; /* bit of a slot: it has ever had calls */
+    /* Work of the counter: number << 40 | past their connect << 20 | calls, of each breaker. */
+    struct atomic64 counts[PANEL_BREAKERS];
+};
+
 struct panel {
     struct atomic64 magic; /* PANEL_MAGIC, stored by whoever finds 0 */
     struct atomic64 layout;
@@ -83,7 +94,9 @@ struct panel {
     struct atomic64 breakers_used;        /* number of breakers ever taken; the first ones of `breakers` */
     struct atomic64 spares[PANEL_SPARES]; /* index + 1 of a place taken but not needed; 0 = none */
     struct atomic64 index[PANEL_INDEX_CELLS]; /* hash's high 32 bits << 32 | breaker's index + 1; 0 = free */
+    struct panel_overdue overdue;
     struct breaker breakers[PANEL_BREAKERS];
+    struct flights flights[PANEL_PROCESSES]; /* by slot */
     struct panel_rules rules;
 };
 

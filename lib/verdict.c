@@ -92,6 +92,11 @@ static uint64_t overdue_in(const struct breaker *breaker, uint16_t generation, u
     return current ? word & OVERDUE_MASK : 0;
 }
 
+uint64_t verdict_overdue(const struct breaker *breaker, uint16_t generation) {
+    uint64_t past;
+    return overdue_in(breaker, generation, &past);
+}
+
 /* A call that the last count of overdue ones has is over: from now on it is an ended one. */
 static void overdue_ended(struct breaker *breaker, uint16_t generation, bool past) {
     uint64_t seen = atomic64_load_acquire(&breaker->overdue);

@@ -4,6 +4,7 @@
 #include "shim/connection.h"
 #include "shim/error.h"
 #include "shim/guest.h"
+#include "shim/overdue.h"
 #include "shim/raw.h"
 #include "shim/route.h"
 
@@ -39,6 +40,7 @@ static struct connection *track(int fd, enum descriptor_kind kind, const struct 
                          (enum rule_protocol)route->thresholds->protocol, ticket, now_ns);
     struct connection_facts facts = {true, false};
     connection_let_go(descriptor_set(fd, connection, kind), fd, facts);
+    overdue_show(connection);
     return connection;
 }
 
@@ -167,6 +169,7 @@ void call_connect_end(struct connect_call *call, int fd, int result) {
         step = conversation_failed(&connection->conversation, era, REASON_TIMEOUT, now_ns); /* SO_SNDTIMEO */
     }
     connection_step(connection, &step, now_ns);
+    overdue_show(connection);
 }
 
 void call_so_error(int fd, int error) {
@@ -194,6 +197,7 @@ void call_so_error(int fd, int error) {
         step = conversation_established(&connection->conversation, era, now_ns);
     }
     connection_step(connection, &step, now_ns);
+    overdue_show(connection);
 }
 
 void call_socket(int fd, int domain, int type) {

@@ -4,6 +4,7 @@
 #include "shim/connection.h"
 #include "shim/error.h"
 #include "shim/guest.h"
+#include "shim/overdue.h"
 #include "shim/route.h"
 
 #include <errno.h>
@@ -79,6 +80,7 @@ bool call_send_begin(struct data_call *call, int fd) {
         call->connection = NULL;
         return false;
     }
+    overdue_show(connection);
     thread_waits.fd = -1;
     thread_waits.waiting = true;
     return true;
@@ -106,6 +108,7 @@ static void send_failed(struct connection *connection, const struct data_call *c
         }
     }
     connection_step(connection, &step, now_ns);
+    overdue_show(connection);
 }
 
 void call_send_end(struct data_call *call, int fd, const struct iovec *pieces, size_t count, int flags,
@@ -131,6 +134,7 @@ void call_send_end(struct data_call *call, int fd, const struct iovec *pieces, s
                           size, call->before_ns, after_ns, &ticket)) {
         release(connection, ticket);
     }
+    overdue_show(connection);
 }
 
 /* --- receiving --- */
@@ -153,6 +157,7 @@ void call_receive_begin(struct data_call *call, int fd, int flags) {
     call->before_ns = clock_monotonic_ns();
     if (conversation_is_fresh(&connection->conversation, era)) {
         conversation_receiving(&connection->conversation, era, call->before_ns);
+        overdue_show(connection);
     }
     thread_waits.fd = fd;
     thread_waits.waiting = true;
@@ -180,6 +185,7 @@ static void received(struct connection *connection, int fd) {
         if (route.breaker != NULL) {
             breaker_answered(route.breaker, route.thresholds, step.ticket);
         }
+        overdue_show(connection);
     }
     connection_step(connection, &step, now_ns);
 }

@@ -4,6 +4,7 @@
 #include "shim/clock.h"
 #include "shim/guest.h"
 #include "shim/names.h"
+#include "shim/overdue.h"
 #include "shim/route.h"
 
 #include <string.h>
@@ -48,6 +49,7 @@ bool call_lookup_begin(struct lookup_call *call, const char *node) {
     call->before_ns = clock_monotonic_ns();
     call->ticket = route_admit(&route, ASK_CONNECT, call->before_ns);
     call->judged = call->ticket.standing != STANDING_REJECTED;
+    call->shown = call->judged ? overdue_lookup_begun(&route, call->ticket, call->before_ns) : 0;
     return call->judged;
 }
 
@@ -70,6 +72,7 @@ void call_lookup_end(struct lookup_call *call, enum lookup_end end) {
         result.outcome = OUTCOME_IGNORED;
         result.exchange = false;
     }
+    overdue_lookup_ended(call->shown, &result);
     route_finish(&route, call->ticket, &result, now_ns);
 }
 

@@ -3,6 +3,7 @@
 #include "shim/call.h"
 #include "shim/clock.h"
 #include "shim/load.h"
+#include "shim/overdue.h"
 #include "shim/raw.h"
 
 #include <sys/mman.h>
@@ -42,6 +43,8 @@ static bool map_pid_page(void) {
 
 static void claim(uint32_t pid) {
     panel_claim_slot(&guest.attachment, pid, guest.environment.mode);
+    overdue_enter(guest.attachment.panel, guest.attachment.slot);
+    atomic64_store_relaxed(&guest.slot, guest.attachment.slot);
     atomic64_store_relaxed(&guest.holder, panel_holder(&guest.attachment));
 }
 
@@ -86,6 +89,7 @@ static void forked(void) {
     }
     atomic64_store_relaxed(&guest.era, atomic64_load_relaxed(&guest.era) + 1);
     atomic64_store_relaxed(&guest.holder, 0);
+    atomic64_store_relaxed(&guest.slot, PANEL_NO_SLOT); /* the parent's calls stay the parent's */
     if (guest_is_sandboxed()) {
         return; /* no getpid, no semop: permits of this process end by probe_timeout */
     }

@@ -16,8 +16,9 @@
 struct guest {
     struct atomic64 active; /* 1: there is a panel and everything is set up */
     struct atomic64
-        sandboxed;       /* 1: a system-call filter may be in force: no system call of our own any more */
-    struct atomic64 era; /* how many forks lie between this process and the one that attached (low 8 bits) */
+        sandboxed;        /* 1: a system-call filter may be in force: no system call of our own any more */
+    struct atomic64 era;  /* how many forks lie between this process and the one that attached (low 8 bits) */
+    struct atomic64 slot; /* this process's slot, PANEL_NO_SLOT without one */
     struct atomic64 holder; /* what a permit of this process carries, see panel_holder */
     struct attachment attachment;
     struct environment environment;

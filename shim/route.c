@@ -10,9 +10,6 @@
 
 #include <string.h>
 
-/* Permit holders are asked whether they live at most this often a breaker. */
-#define ASK_HOLDERS_NS UINT64_C(100000000)
-
 /* What this process knows of destinations: hash's high half << 32 | rules version << 16 | breaker + 1. A hint: checked
  * against the breaker itself, overwritten by the next destination that falls on it. */
 #define KNOWN      16384u
@@ -172,58 +169,4 @@ struct route route_back(uint64_t place) {
         route.place = place;
     }
     return route;
-}
-
-/* --- the breaker --- */
-
-static uint32_t index_in(const struct route *route) {
-    return (uint32_t)(route->place & 0xffff);
-}
-
-static void note_transition(const struct route *route, const struct transition *transition) {
-    if (!transition->happened) {
-        return;
-    }
-    struct event event = event_of_transition(transition, index_in(route), route->thresholds->window_ms);
-    event.unix_ns = clock_unix_ns();
-    event.pid = (uint32_t)atomic64_load_relaxed(guest_pid);
-    journal_append(&guest.attachment.panel->journal, &event);
-}
-
-/* Gives out again the permits of processes that are gone, before the breaker answers: asked at most every
- * ASK_HOLDERS_NS, and always when the breaker would open again for want of an answer. */
-static void free_permits_of_the_dead(const struct route *route, uint64_t now_ns) {
-    struct breaker *breaker = route->breaker;
-    enum breaker_permits permits = breaker_permits(breaker, route->thresholds, now_ns);
-    if (permits == PERMITS_LEFT || guest_is_sandboxed()) {
-        return;
-    }
-    uint64_t asked_ns = atomic64_load_relaxed(&breaker->holders_asked_ns);
-    bool recent = now_ns >= asked_ns && now_ns - asked_ns < ASK_HOLDERS_NS;
-    if (permits == PERMITS_OUT &&
-        (recent || !atomic64_swap_acq_rel(&breaker->holders_asked_ns, &asked_ns, now_ns))) {
-        return;
-    }
-    for (unsigned i = 0; i < route->thresholds->probes && i < PROBES_MAX; i++) {
-        uint64_t word;
-        uint64_t holder = breaker_permit_holder(breaker, i, &word);
-        if (holder != 0 && !panel_holder_lives(&guest.attachment, holder)) {
-            breaker_free_permit(breaker, i, word);
-        }
-    }
-}
-
-struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint64_t now_ns) {
-    free_permits_of_the_dead(route, now_ns);
-    uint64_t holder = atomic64_load_relaxed(&guest.holder);
-    struct admission admission =
-        breaker_admit(route->breaker, route->thresholds, ask, route->enforce, holder, now_ns);
-    note_transition(route, &admission.transition);
-    return admission.ticket;
-}
-
-void route_finish(const struct route *route, struct ticket ticket, const struct call_end *end,
-                  uint64_t now_ns) {
-    struct transition transition = breaker_finish(route->breaker, route->thresholds, ticket, end, now_ns);
-    note_transition(route, &transition);
 }
