@@ -13,8 +13,9 @@ static struct atomic64 *entry_words(const struct journal_entry *entry) {
     return (struct atomic64 *)(uintptr_t)&entry->event;
 }
 
-/* What `reserved` holds while the event lies in the ring: a writer that was held up for 4,096 events can write
- * into an entry that is whole again, and only a sum over number and content tells that. */
+/* What `reserved` holds while the event lies in the ring. A sum over number and content tells a mixture of two
+ * events from a whole one: the next writer of the entry may come while it is read, and a writer that was held
+ * up for 4,096 events writes into an entry that is whole again, whatever its number says. */
 static uint32_t event_checksum(struct event event, uint64_t number) {
     event.reserved = 0;
     uint64_t sum = text_hash((const char *)&event, sizeof event) ^ number * UINT64_C(0x9e3779b97f4a7c15);
@@ -31,8 +32,7 @@ void journal_append(struct journal *journal, const struct event *event) {
     atomic64_store_relaxed(&entry->number, 0);
     struct atomic64 *to = entry_words(entry);
     for (size_t i = 0; i < EVENT_WORDS; i++) {
-        /* Release: the number is 0 for whoever sees a new word (acquired in journal_read). */
-        atomic64_store_release(&to[i], words[i]);
+        atomic64_store_relaxed(&to[i], words[i]);
     }
     /* Release: whoever sees the number sees the whole event (acquired in journal_read). */
     atomic64_store_release(&entry->number, number + 1);
@@ -56,11 +56,7 @@ bool journal_read(const struct journal *journal, uint64_t number, struct event *
     uint64_t words[EVENT_WORDS];
     const struct atomic64 *from = entry_words(entry);
     for (size_t i = 0; i < EVENT_WORDS; i++) {
-        /* Acquires a writer's release of the word: then the number below is no older than that writer's 0. */
-        words[i] = atomic64_load_acquire(&from[i]);
-    }
-    if (atomic64_load_relaxed(&entry->number) != number + 1) {
-        return false;
+        words[i] = atomic64_load_relaxed(&from[i]);
     }
     struct event copy;
     memcpy(&copy, words, sizeof copy);

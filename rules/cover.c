@@ -5,12 +5,6 @@
 
 #define ENDPOINT_ADDRESS_ROOM 64 /* holds any "tcp://[ADDRESS]:PORT" */
 
-bool pattern_bits_agree(const uint8_t a[16], const uint8_t b[16], unsigned bits) {
-    unsigned whole = bits / 8;
-    uint8_t mask = (uint8_t)(0xff00 >> (bits % 8));
-    return memcmp(a, b, whole) == 0 && (bits % 8 == 0 || ((a[whole] ^ b[whole]) & mask) == 0);
-}
-
 bool pattern_glob_fits(const char *glob, size_t glob_size, const char *path, size_t size) {
     size_t at = 0, star = SIZE_MAX, retry = 0, in = 0;
     while (at < size) {

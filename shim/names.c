@@ -42,7 +42,8 @@ static struct address_key key_of(const struct endpoint *endpoint) {
     return key;
 }
 
-/* True when the entry is whole and holds that address; *sequence is what it was then. */
+/* True when the entry seems to hold that address; *sequence is what it was then. It does hold it if it still
+ * has that sequence afterwards. */
 static bool entry_holds(const struct name_entry *entry, const struct address_key *key, uint64_t *sequence) {
     /* Acquires the release that ends entry_fill; so do the words, from a later filling: then the sequence read
      * last is no longer the one read first. */
@@ -50,10 +51,9 @@ static bool entry_holds(const struct name_entry *entry, const struct address_key
     if (*sequence == 0 || *sequence % 2 != 0) {
         return false;
     }
-    bool same = atomic64_load_acquire(&entry->address[0]) == key->words[0] &&
-                atomic64_load_acquire(&entry->address[1]) == key->words[1] &&
-                atomic64_load_acquire(&entry->ipv6) == key->ipv6;
-    return same && atomic64_load_relaxed(&entry->sequence) == *sequence;
+    return atomic64_load_acquire(&entry->address[0]) == key->words[0] &&
+           atomic64_load_acquire(&entry->address[1]) == key->words[1] &&
+           atomic64_load_acquire(&entry->ipv6) == key->ipv6;
 }
 
 /* Copies the name of an entry that has still that sequence; 0 when it changed meanwhile. */

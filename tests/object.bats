@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The object that is preloaded, looked at from outside: where it loads, what it needs, what it shows.
-# shellcheck disable=SC2030,SC2031
 
 load helpers
 

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static int unknown_option(const struct arguments *arguments, const char *word) {
-    const char *meant = NULL;
+    static const char asked[] = "--help";
     size_t best = SIZE_MAX;
+    const char *meant = tool_is_nearer(word, asked, &best) ? asked : NULL;
     for (size_t i = 0; i < arguments->option_count; i++) {
         if (tool_is_nearer(word, arguments->options[i].name, &best)) {
             meant = arguments->options[i].name;

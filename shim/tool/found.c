@@ -90,10 +90,30 @@ static void name_in_memory(const char *name, char *result) {
     memcpy(result, environment.panel, PANEL_NAME_MAX);
 }
 
+bool found_group(const char *text, uint32_t *group_id) {
+    if (*text && text[strspn(text, "0123456789")] == 0) {
+        errno = 0;
+        unsigned long number = strtoul(text, NULL, 10);
+        *group_id = (uint32_t)number;
+        return errno == 0 && number < UINT32_MAX; /* (gid_t)-1 is no group */
+    }
+    const struct group *group = getgrnam(text);
+    if (group) {
+        *group_id = group->gr_gid;
+    }
+    return group != NULL;
+}
+
 static bool is_selected(const struct found_panel *panel, const char *selector) {
     char name[PANEL_NAME_MAX];
+    uint32_t group_id;
     if (!selector) {
         return true;
+    }
+    const char *group = getenv("CUTOUT_GROUP");
+    if (group && *group &&
+        (!found_group(group, &group_id) || !panel->group[0] || panel->group_id != group_id)) {
+        return false;
     }
     name_in_memory(selector, name);
     if (strcmp(panel->name, name) == 0) {
@@ -101,7 +121,7 @@ static bool is_selected(const struct found_panel *panel, const char *selector) {
     }
     const char *slash = strchr(selector, '/');
     size_t user_length = slash ? (size_t)(slash - selector) : 0;
-    if (user_length == 0 || strlen(panel->user) != user_length ||
+    if (user_length == 0 || panel->group[0] || strlen(panel->user) != user_length ||
         memcmp(panel->user, selector, user_length) != 0) {
         return false;
     }

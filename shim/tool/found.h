@@ -30,10 +30,14 @@ struct found {
     size_t count;
 };
 
-/* Finds the panels that the selector names: NULL for all, else NAME or USER/NAME (cut at the first slash that
- * is not the first character). False, with the error reported, when the kernel's list cannot be read. */
+/* Finds the panels that the selector names: NULL for all; NAME, of any owner; or USER/NAME, that user's own
+ * (cut at the first slash that is not the first character). With CUTOUT_GROUP set a selector means that
+ * group's. False, with the error reported, when the kernel's list cannot be read. */
 bool found_open(struct found *found, const char *selector);
 void found_close(struct found *found);
+
+/* The number of a group that is given by its name or its number. False when there is none. */
+bool found_group(const char *text, uint32_t *group_id);
 
 /* Reports on standard error that found_open found nothing. Returns TOOL_NO. */
 int found_nothing(const char *selector);

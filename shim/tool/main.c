@@ -36,8 +36,14 @@ static void print_help(FILE *to) {
 }
 
 static int unknown_word(const char *word) {
+    static const char *const options[] = {"--help", "--version"};
     const char *meant = NULL;
     size_t best = SIZE_MAX;
+    for (size_t i = 0; i < 2; i++) {
+        if (tool_is_nearer(word, options[i], &best)) {
+            meant = options[i];
+        }
+    }
     for (size_t i = 0; i < COMMANDS; i++) {
         if (tool_is_nearer(word, commands[i].name, &best)) {
             meant = commands[i].name;

@@ -122,7 +122,12 @@ static int remove_named(const struct found *found, const char *name) {
     if (found->count > 1) {
         tool_error("more than one panel is called %s; say which:", shown(name));
         for (size_t i = 0; i < found->count; i++) {
-            fprintf(stderr, "  %s/%s\n", shown(found->panels[i].user), shown(found->panels[i].name));
+            const struct found_panel *panel = &found->panels[i];
+            if (panel->group[0]) {
+                fprintf(stderr, "  CUTOUT_GROUP=%s %s\n", shown(panel->group), shown(panel->name));
+            } else {
+                fprintf(stderr, "  %s/%s\n", shown(panel->user), shown(panel->name));
+            }
         }
         return TOOL_NO;
     }

@@ -130,9 +130,9 @@ static bool check_elf(struct program *program, const char *path, const struct el
         return refuse(program, PROGRAM_NOT_FOUND, "%s asks for the loader %s: not found", shown(path),
                       shown(elf->loader));
     }
-    if (elf->libc != LIBC_GLIBC) {
-        return refuse(program, PROGRAM_OTHER_LIBC, "%s is linked with %s, not with glibc", shown(path),
-                      elf_libc_name(elf->libc));
+    if (elf->libc == LIBC_OTHER) {
+        return refuse(program, PROGRAM_OTHER_LIBC,
+                      "%s is linked with a C library that is neither glibc nor musl", shown(path));
     }
     return check_rights(program, path);
 }

@@ -111,11 +111,8 @@ static struct obstacle obstacle_of_rules(struct settings *settings, const struct
         return (struct obstacle){0}; /* reported; a panel that cannot be seen is none to quarrel with */
     }
     const struct found_panel *panel = found_joined(&found, &settings->environment);
+    settings->joins = panel != NULL;
     bool fits = settings_check_panel(settings, panel);
-    if (request->verbose) {
-        tool_error("panel %s, %s", shown(settings->environment.panel),
-                   panel ? "which exists already" : "which is new");
-    }
     found_close(&found);
     return fits ? (struct obstacle){0} : obstacle;
 }
@@ -142,6 +139,8 @@ static void say_what_is_done(const struct settings *settings, const struct progr
         tool_error("%s %s", i == 0 ? "program" : "run by", shown(program->file[i]));
     }
     tool_error("library %s", shown(settings->library));
+    tool_error("panel %s, %s", shown(settings->environment.panel),
+               settings->joins ? "which exists already" : "which is new");
     tool_error("rules %s", settings_rules_text(settings));
     tool_error("mode %s", modes[settings->environment.mode & 3]);
     if (program->verdict == PROGRAM_NOT_READABLE) {

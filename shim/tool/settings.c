@@ -5,7 +5,7 @@
 #include "shim/tool/output.h"
 #include "shim/tool/tool.h"
 
-#include <grp.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +27,14 @@ __attribute__((format(printf, 2, 3))) static bool complain(struct settings *sett
 static bool read_group(struct settings *settings) {
     const char *name = getenv("CUTOUT_GROUP");
     char number[16];
-    if (!name || !*name || name[strspn(name, "0123456789")] == 0) {
+    if (!name || !*name) {
         return true;
     }
-    const struct group *group = getgrnam(name);
-    if (!group) {
-        return complain(settings, "CUTOUT_GROUP is %s, and there is no group of that name", shown(name));
+    uint32_t group;
+    if (!found_group(name, &group)) {
+        return complain(settings, "CUTOUT_GROUP is %s, and there is no such group", shown(name));
     }
-    snprintf(number, sizeof number, "%u", group->gr_gid);
+    snprintf(number, sizeof number, "%" PRIu32, group);
     setenv("CUTOUT_GROUP", number, 1);
     return true;
 }

@@ -16,6 +16,7 @@
 struct settings {
     struct environment environment; /* as the shim will read it, but for CUTOUT_DISABLE */
     bool disabled;                  /* CUTOUT_DISABLE=1: the shim will do nothing at all */
+    bool joins;                     /* its panel exists already */
     char library[PATH_MAX];         /* libcutout.so, absolute; "" where there is none */
     struct elf_file library_elf;
     char why[SETTINGS_WHY_MAX]; /* what is wrong, after a function below returned false */

@@ -9,8 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS_MAX  16
-#define DESTINATIONS 2000
+#define THREADS_MAX 16
 
 static struct panel *panel_new(void) {
     void *memory = mmap(NULL, sizeof(struct panel), PROT_READ | PROT_WRITE,
@@ -58,13 +57,14 @@ static void test_make(void) {
 /* --- racing ------------------------------------------------------------------------------------------ */
 
 static struct panel *raced;
+static unsigned destinations;
 static pthread_barrier_t *start;
 
 static void *race_thread(void *argument) {
     unsigned begin = *(const unsigned *)argument;
     pthread_barrier_wait(start);
-    for (unsigned i = 0; i < DESTINATIONS; i++) {
-        unsigned wanted = (begin + i) % DESTINATIONS;
+    for (unsigned i = 0; i < destinations; i++) {
+        unsigned wanted = (begin + i) % destinations;
         uint32_t made = make(raced, wanted);
         CHECK(made != PANEL_NO_BREAKER && find(raced, wanted) == made);
     }
@@ -74,7 +74,7 @@ static void *race_thread(void *argument) {
 static void race_process(unsigned count) {
     pthread_t threads[THREADS_MAX];
     /* Two by two they race for the very same one, the others come from elsewhere. */
-    static unsigned begins[2] = {0, DESTINATIONS / 2};
+    unsigned begins[2] = {0, destinations / 2};
     for (unsigned i = 0; i < count; i++) {
         CHECK(pthread_create(&threads[i], NULL, race_thread, &begins[i / 2 % 2]) == 0);
     }
@@ -83,7 +83,8 @@ static void race_process(unsigned count) {
     }
 }
 
-static void race(unsigned processes, unsigned threads) {
+static void race(unsigned processes, unsigned threads, unsigned wanted) {
+    destinations = wanted;
     raced = panel_new();
     start = mmap(NULL, sizeof *start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(start != MAP_FAILED);
@@ -115,19 +116,24 @@ static void race(unsigned processes, unsigned threads) {
     for (uint32_t i = 0; i < panel_breakers_used(raced); i++) {
         made += panel_breaker(raced, i) != NULL;
     }
-    CHECK(cells == DESTINATIONS && made == DESTINATIONS);
-    /* What lost a race was used again. */
-    CHECK(panel_breakers_used(raced) <= DESTINATIONS + PANEL_SPARES);
+    CHECK(cells == destinations && made == destinations);
+    /* The places of those who lost a race were used again. */
+    CHECK(panel_breakers_used(raced) <= destinations + processes * threads + PANEL_SPARES);
     CHECK(atomic64_load_relaxed(&raced->unprotected) == 0);
 }
 
 static void test_race(void) {
-    race(4, 4);
+    race(4, 4, 2000);
+}
+
+/* More losers than the table has places, were they wasted. */
+static void test_losers(void) {
+    race(2, THREADS_MAX, 14000);
 }
 
 /* In one process, where a thread sanitizer sees all that happens. */
 static void test_threads(void) {
-    race(1, THREADS_MAX);
+    race(1, THREADS_MAX, 2000);
 }
 
 /* --- a table that is full, or not what it should be -------------------------------------------------- */
@@ -188,8 +194,8 @@ static void test_scribbled(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct test_case cases[] = {{"make", test_make},       {"race", test_race},
-                                             {"threads", test_threads}, {"full", test_full},
-                                             {"killed", test_killed},   {"scribbled", test_scribbled}};
+    static const struct test_case cases[] = {
+        {"make", test_make}, {"race", test_race},     {"threads", test_threads},    {"losers", test_losers},
+        {"full", test_full}, {"killed", test_killed}, {"scribbled", test_scribbled}};
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

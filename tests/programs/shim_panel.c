@@ -126,7 +126,7 @@ static void step_squat(void) {
     become(STRANGER, STRANGER, 0, NULL);
     for (unsigned i = 0; i < squatted; i++) {
         int32_t key = panel_key("wanted", false, 0, i);
-        int segment = shmget(key, sizeof(struct panel), IPC_CREAT | IPC_EXCL | 0666);
+        int segment = shmget(key, sizeof(struct panel), IPC_CREAT | IPC_EXCL | (i % 2 ? 0600 : 0666));
         CHECK(segment >= 0 && semget(key, PANEL_PROCESSES, IPC_CREAT | IPC_EXCL | 0666) >= 0);
         struct panel *panel = shmat(segment, NULL, 0);
         atomic64_store_relaxed(&panel->magic, PANEL_MAGIC);
@@ -158,6 +158,28 @@ static void test_squat_all(void) {
     struct attachment attachment = attach("wanted");
     CHECK(attachment.place == PANEL_PRIVATE && attachment.error == EEXIST);
     CHECK(attachment.segment_id == -1 && attachment.semaphore_id == -1);
+}
+
+static void step_squat_semaphores(void) {
+    become(STRANGER, STRANGER, 0, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        int32_t key = panel_key(i == 0 ? "closed" : "open", false, 0, 0);
+        CHECK(semget(key, PANEL_PROCESSES, IPC_CREAT | IPC_EXCL | (i == 0 ? 0600 : 0666)) >= 0);
+    }
+}
+
+/* A stranger's semaphores could say that the living are dead: better none. */
+static void test_squat_semaphores(void) {
+    in_child(step_squat_semaphores);
+    /* Nor an own set with fewer of them than there are slots. */
+    CHECK(semget(panel_key("few", false, 0, 0), 1, IPC_CREAT | IPC_EXCL | 0666) >= 0);
+    static const char *const names[] = {"closed", "open", "few"};
+    for (unsigned i = 0; i < 3; i++) {
+        struct attachment attachment = attach(names[i]);
+        CHECK(attachment.place == PANEL_SHARED && attachment.semaphore_id == -1);
+        panel_claim_slot(&attachment, (uint32_t)getpid(), 0);
+        CHECK(attachment.slot == PANEL_NO_SLOT && panel_holder_lives(&attachment, 1));
+    }
 }
 
 static void test_odd(void) {
@@ -294,12 +316,12 @@ static void test_group_forged(void) {
 /* --- slots ------------------------------------------------------------------------------------------- */
 
 /* A process that has claimed a slot and waits to be killed. */
-static pid_t start_holder(struct attachment *holder) {
+static pid_t start_holder(struct attachment *holder, bool as_parent) {
     struct attachment *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t child = fork();
     if (child == 0) {
         struct attachment mine = attach("slots");
-        panel_claim_slot(&mine, (uint32_t)getpid(), 2);
+        panel_claim_slot(&mine, (uint32_t)(as_parent ? getppid() : getpid()), 2);
         *shared = mine;
         kill(getpid(), SIGSTOP);
         _exit(0);
@@ -313,7 +335,7 @@ static pid_t start_holder(struct attachment *holder) {
 static void test_killed(void) {
     first = attach("slots");
     struct attachment dead;
-    pid_t child = start_holder(&dead);
+    pid_t child = start_holder(&dead, false);
     uint64_t holder = panel_holder(&dead);
     CHECK(dead.slot == (uint32_t)child % PANEL_PROCESSES && holder != 0 && holder <= PERMIT_HOLDER_MAX);
     CHECK(panel_slot_lives(&first, dead.slot) && panel_holder_lives(&first, holder));
@@ -332,6 +354,19 @@ static void test_killed(void) {
     /* Nobody known, or scribbled: not said to be gone. */
     CHECK(panel_holder_lives(&first, 0) && panel_holder_lives(&first, 0xfff));
     CHECK(!panel_slot_lives(&first, PANEL_PROCESSES));
+}
+
+/* Another PID namespace's process of the same number has the slot that would be this one's. */
+static void test_namesake(void) {
+    first = attach("slots");
+    struct attachment namesake;
+    pid_t child = start_holder(&namesake, true);
+    CHECK(namesake.slot == (uint32_t)getpid() % PANEL_PROCESSES);
+    panel_claim_slot(&first, (uint32_t)getpid(), 0);
+    CHECK(first.slot != PANEL_NO_SLOT && first.slot != namesake.slot);
+    CHECK(panel_holder_lives(&first, panel_holder(&namesake)));
+    kill(child, SIGKILL);
+    CHECK(waitpid(child, NULL, 0) == child && !panel_slot_lives(&first, namesake.slot));
 }
 
 static uint32_t *child_slot;
@@ -428,6 +463,7 @@ int main(int argc, char **argv) {
                                              {"parallel", test_parallel},
                                              {"squat", test_squat},
                                              {"squat_all", test_squat_all},
+                                             {"squat_semaphores", test_squat_semaphores},
                                              {"odd", test_odd},
                                              {"by_id", test_by_id},
                                              {"private", test_private},
@@ -435,6 +471,7 @@ int main(int argc, char **argv) {
                                              {"group", test_group},
                                              {"group_forged", test_group_forged},
                                              {"killed", test_killed},
+                                             {"namesake", test_namesake},
                                              {"forked", test_forked},
                                              {"exec", test_exec},
                                              {"dropped", test_dropped},

@@ -6,7 +6,7 @@
  *   call OUTCOME MS [COUNT] [connect]    "success", "ignored", or a reason: "refused"; 150 ms apart
  *   protocol NAME                        "http", "redis"
  *   event KIND                           "attached", "table_full"
- *   fork                                 a child that is attached too, and lives as long
+ *   scribble SEED                        noise over everything but the panel's name
  */
 #include "lib/panel.h"
 #include "rules/ruleset.h"
@@ -14,6 +14,7 @@
 #include "shim/load.h"
 #include "shim/panel.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,19 +126,27 @@ static void append_event(struct fixture *fixture, const char *kind) {
     journal_append(&fixture->attachment.panel->journal, &event);
 }
 
-/* Waits for the end of the same input as its parent; that one ends it by closing the pipe. */
-static void make_child(struct fixture *fixture) {
-    int ends[2];
-    char byte;
-    if (pipe(ends) != 0) {
-        fail("no pipe");
+static void scribble_over(void *memory, size_t size, uint64_t *noise) {
+    unsigned char *bytes = memory;
+    for (size_t i = 0; i < size; i++) {
+        *noise ^= *noise << 13;
+        *noise ^= *noise >> 7;
+        *noise ^= *noise << 17;
+        bytes[i] = (unsigned char)(*noise >> 32);
     }
-    if (fork() == 0) {
-        close(ends[1]);
-        panel_claim_slot(&fixture->attachment, (uint32_t)getpid(), 0);
-        _exit(read(ends[0], &byte, 1) != 0);
-    }
-    close(ends[0]);
+}
+
+/* As far as it is ever read, so that not all of its memory becomes real. */
+static void scribble(struct panel *panel, uint64_t seed) {
+    uint64_t noise = seed * UINT64_C(0x9e3779b97f4a7c15);
+    scribble_over(panel->processes, sizeof panel->processes, &noise);
+    scribble_over(&panel->journal.next, sizeof panel->journal.next, &noise);
+    scribble_over(panel->journal.entries, sizeof panel->journal.entries, &noise);
+    scribble_over(panel->breakers, 50 * sizeof *panel->breakers, &noise);
+    scribble_over(&panel->rules, offsetof(struct panel_rules, buffers), &noise);
+    scribble_over(panel->rules.buffers[seed % PANEL_RULESETS], PANEL_RULESET_BYTES, &noise);
+    atomic64_store_relaxed(&panel->rules.current, seed << 8 | (seed % PANEL_RULESETS + 1));
+    atomic64_store_relaxed(&panel->breakers_used, noise);
 }
 
 static void obey(struct fixture *fixture, char *line) {
@@ -157,8 +166,8 @@ static void obey(struct fixture *fixture, char *line) {
                                strcmp(words[1], "http") == 0 ? PROTOCOL_HTTP : PROTOCOL_REDIS);
     } else if (count == 2 && strcmp(words[0], "event") == 0) {
         append_event(fixture, words[1]);
-    } else if (count == 1 && strcmp(words[0], "fork") == 0) {
-        make_child(fixture);
+    } else if (count == 2 && strcmp(words[0], "scribble") == 0) {
+        scribble(fixture->attachment.panel, strtoull(words[1], NULL, 10));
     } else {
         fail("what?");
     }
