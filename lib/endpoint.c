@@ -92,6 +92,18 @@ struct endpoint endpoint_named(enum endpoint_scheme scheme, const char *text, si
     return endpoint;
 }
 
+struct endpoint endpoint_by_name(enum endpoint_scheme scheme, const char *name, size_t size, uint16_t port) {
+    struct endpoint endpoint = endpoint_named(scheme, name, size);
+    endpoint.ipv6 = ENDPOINT_BY_NAME;
+    endpoint.port = port;
+    return endpoint;
+}
+
+struct endpoint endpoint_any(void) {
+    struct endpoint endpoint = {.scheme = SCHEME_NONE};
+    return endpoint;
+}
+
 size_t endpoint_canonical_name(const char *text, char *name, size_t room) {
     size_t length = 0;
     while (length + 1 < room && text[length] != '\0') {
@@ -260,8 +272,13 @@ static void add_address(struct text *text, const struct endpoint *endpoint) {
 size_t endpoint_format(const struct endpoint *endpoint, const char *name, char *bytes, size_t room) {
     static const char schemes[][8] = {"none://", "tcp://", "udp://", "unix://", "dns://"};
     struct text text = text_in(bytes, room);
+    if (endpoint->scheme == SCHEME_NONE) {
+        text_add(&text, "*");
+        return text.length;
+    }
     text_add(&text, schemes[endpoint->scheme <= SCHEME_DNS ? endpoint->scheme : SCHEME_NONE]);
-    if (endpoint->scheme == SCHEME_TCP || endpoint->scheme == SCHEME_UDP) {
+    bool by_name = endpoint->ipv6 == ENDPOINT_BY_NAME;
+    if ((endpoint->scheme == SCHEME_TCP || endpoint->scheme == SCHEME_UDP) && !by_name) {
         add_address(&text, endpoint);
     } else if (name != NULL && name[0] != '\0') {
         text_add_escaped(&text, name, strlen(name));
@@ -271,6 +288,10 @@ size_t endpoint_format(const struct endpoint *endpoint, const char *name, char *
         memcpy(&digest, endpoint->bytes, sizeof digest);
         text_add(&text, "#");
         text_add_hex(&text, digest);
+    }
+    if (by_name) {
+        text_add(&text, ":");
+        text_add_number(&text, endpoint->port);
     }
     return text.length;
 }

@@ -47,6 +47,7 @@ bool exchange_end(struct conversation *conversation, uint64_t *seen, uint64_t ta
     uint64_t next = talk_with_phase((talk & ~TALK_CALL_FLAGS) | set, phase);
     next = talk_with_ticket(next, (struct ticket){0, 0, STANDING_NONE});
     end.started_ns = atomic64_load_relaxed(&conversation->started_ns);
+    end.kept = !talk_has(talk, TALK_FOLDED);
     if (!atomic64_swap_acq_rel(&conversation->talk, seen, next)) {
         return false;
     }

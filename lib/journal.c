@@ -84,6 +84,7 @@ struct event event_of_transition(const struct transition *transition, uint32_t b
         .calls = transition->sums.calls,
         .errors = transition->sums.errors,
         .slow = transition->sums.slow,
+        .overdue = (uint32_t)transition->sums.overdue,
     };
     memcpy(event.reasons, transition->sums.reasons, sizeof event.reasons);
     return event;

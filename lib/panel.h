@@ -14,6 +14,7 @@
 #include "lib/endpoint.h"
 #include "lib/flight.h"
 #include "lib/journal.h"
+#include "lib/recording.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,6 +98,7 @@ struct panel {
     struct panel_overdue overdue;
     struct breaker breakers[PANEL_BREAKERS];
     struct flights flights[PANEL_PROCESSES]; /* by slot */
+    struct recording recording;
     struct panel_rules rules;
 };
 

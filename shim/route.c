@@ -72,6 +72,22 @@ static uint32_t make_breaker(const struct endpoint *endpoint, const char *text, 
     return index;
 }
 
+/* The destination whose breaker it is: the endpoint, all addresses of its name, or all of the rule. *name is the text
+ * that goes with it. */
+static struct endpoint in_scope(const struct endpoint *endpoint, const struct thresholds *thresholds,
+                                const char *host, const char **name) {
+    if (thresholds->scope == SCOPE_RULE) {
+        *name = NULL;
+        return endpoint_any();
+    }
+    bool by_address = endpoint->scheme == SCHEME_TCP || endpoint->scheme == SCHEME_UDP;
+    if (thresholds->scope == SCOPE_NAME && by_address && host != NULL) {
+        *name = host;
+        return endpoint_by_name((enum endpoint_scheme)endpoint->scheme, host, strlen(host), endpoint->port);
+    }
+    return *endpoint;
+}
+
 /* First contact under these rules. Returns the breaker's index, KNOWN_NONE for a destination that is not judged. */
 static uint32_t first_contact(struct route *route, const struct endpoint *endpoint, const char *text,
                               const char *name, const struct ruleset *rules, uint64_t version) {
@@ -79,7 +95,8 @@ static uint32_t first_contact(struct route *route, const struct endpoint *endpoi
     if (!route_by_rule(route, endpoint, rules, rule)) {
         return KNOWN_NONE;
     }
-    uint32_t index = make_breaker(endpoint, text, ruleset_rule(rules, rule));
+    struct endpoint scoped = in_scope(endpoint, route->thresholds, name, &text);
+    uint32_t index = make_breaker(&scoped, text, ruleset_rule(rules, rule));
     struct breaker *breaker = panel_breaker(guest.attachment.panel, index);
     if (breaker == NULL) {
         return KNOWN_NONE;
@@ -92,17 +109,22 @@ static uint32_t first_contact(struct route *route, const struct endpoint *endpoi
 }
 
 /* A destination met before under the same rules. */
-static bool is_known(struct route *route, uint64_t word, const struct endpoint *endpoint,
+static bool is_known(struct route *route, uint64_t word, const struct endpoint *endpoint, const char *name,
                      const struct ruleset *rules, uint64_t version) {
     uint32_t index = (uint32_t)(word & 0xffff) - 1;
     struct breaker *breaker = panel_breaker(guest.attachment.panel, index);
-    if (breaker == NULL || !endpoint_equal(&breaker->endpoint, endpoint)) {
+    if (breaker == NULL) {
         return false;
     }
     uint64_t reference =
         atomic64_load_acquire(&breaker->rule_ref); /* pairs with the release in first_contact */
     uint32_t rule = (uint32_t)(reference & 0xffff);
     if (reference >> 16 != version || !route_by_rule(route, endpoint, rules, rule)) {
+        return false;
+    }
+    const char *text = NULL;
+    struct endpoint scoped = in_scope(endpoint, route->thresholds, name, &text);
+    if (!endpoint_equal(&breaker->endpoint, &scoped)) {
         return false;
     }
     route->breaker = breaker;
@@ -127,7 +149,7 @@ struct route route_to(const struct endpoint *endpoint, const char *text) {
         if ((word & 0xffff) == KNOWN_NONE) {
             return route;
         }
-        if (is_known(&route, word, endpoint, rules, version)) {
+        if (is_known(&route, word, endpoint, length ? name : NULL, rules, version)) {
             if (length) {
                 note_name(route.breaker, endpoint, name);
             }

@@ -139,4 +139,8 @@ void route_finish(const struct route *route, struct ticket ticket, const struct 
     if (transition.pending) {
         decide_pending(route, &transition, now_ns);
     }
+    struct recording *recording = &guest.attachment.panel->recording;
+    if (recording_is_on(recording, now_ns)) {
+        recording_append(recording, index_in(route), end, now_ns);
+    }
 }
