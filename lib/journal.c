@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define EVENT_WORDS (sizeof(struct event) / sizeof(uint64_t))
-_Static_assert(sizeof(struct event) == 112, "the event is shared between word sizes and has no padding");
+_Static_assert(sizeof(struct event) == 120, "the event is shared between word sizes and has no padding");
 
 /* The entry's event as words: it is written while others read it. */
 static struct atomic64 *entry_words(const struct journal_entry *entry) {
