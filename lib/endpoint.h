@@ -71,4 +71,9 @@ bool endpoint_parse_address(const char *text, size_t size, uint8_t bytes[16], bo
  * abstract socket beginning with '@'. Control characters are escaped. Returns the length. */
 size_t endpoint_format(const struct endpoint *endpoint, const char *name, char *text, size_t room);
 
+/* Reads what endpoint_format writes of one destination ("*" is none). The path of a unix endpoint, or the canonical host
+ * name of a dns endpoint or of one by name, goes to name, else "". False, and both undefined, when it is none. */
+bool endpoint_parse(const char *text, size_t size, struct endpoint *endpoint,
+                    char name[ENDPOINT_NAME_MAX + 1]);
+
 #endif
