@@ -42,15 +42,25 @@ static struct ticket refuse(struct breaker *breaker, bool enforce) {
 
 /* --- HALF_OPEN --- */
 
+/* When the last permit was given: never moved back by an older clock, unless it lies so far ahead that it is a
+ * scribble. */
+void admission_note_permit(struct breaker *breaker, uint64_t now_ns) {
+    uint64_t last_ns = atomic64_load_relaxed(&breaker->last_permit_ns);
+    if (now_ns > last_ns || last_ns > now_ns + SCRIBBLE_NS) {
+        atomic64_store_relaxed(&breaker->last_permit_ns, now_ns);
+    }
+}
+
 /* One turn in HALF_OPEN. True when the admission is decided; else *seen is to be looked at again. */
 static bool admit_half_open(struct breaker *breaker, const struct thresholds *thresholds, struct asker asker,
                             uint64_t *seen, struct admission *admission) {
     uint16_t generation = control_generation(*seen);
     if (permit_any_free(breaker->permits, thresholds->probes, generation)) {
         /* Before the permit is taken, so that no one can find the permits out and the last of them given long ago. */
-        atomic64_store_relaxed(&breaker->last_permit_ns, asker.now_ns);
+        admission_note_permit(breaker, asker.now_ns);
     }
-    unsigned taken = permit_take(breaker->permits, thresholds->probes, generation, asker.holder);
+    unsigned taken =
+        permit_take(breaker->permits, thresholds->probes, &breaker->control, generation, asker.holder);
     if (taken != 0) {
         uint64_t now = atomic64_load_acquire(&breaker->control);
         if (now != *seen) {
@@ -62,11 +72,13 @@ static bool admit_half_open(struct breaker *breaker, const struct thresholds *th
     }
     bool due =
         admission_probe_overdue(atomic64_load_relaxed(&breaker->last_permit_ns), thresholds, asker.now_ns);
-    if (permit_all_passed(breaker->permits, thresholds->probes, generation, due)) {
+    /* One admission reports one change: who has just opened HALF_OPEN leaves the next one to the next asker. */
+    bool may_change = !admission->transition.happened;
+    if (may_change && permit_all_passed(breaker->permits, thresholds->probes, generation, due)) {
         change_state(breaker, seen, change_to_closed, asker.now_ns, &admission->transition);
         return false;
     }
-    if (due && !admission->transition.happened) {
+    if (may_change && due) {
         struct change change = change_to_open(breaker, thresholds, *seen, CAUSE_PROBE_TIMEOUT,
                                               control_connect_only(*seen), asker.now_ns);
         if (!change_state(breaker, seen, change, asker.now_ns, &admission->transition)) {

@@ -19,7 +19,8 @@ bool change_state(struct breaker *breaker, uint64_t *seen, struct change change,
                                  (uint16_t)(control_generation(was) + 1), deadline_us);
     if (change.to == STATE_HALF_OPEN) {
         /* Before the swap, so that no one can find the permits out and the last of them given long ago. */
-        atomic64_store_relaxed(&breaker->last_permit_ns, now_ns);
+        admission_note_permit(breaker, now_ns);
+        permit_forget(breaker->permits, &breaker->control, was);
     }
     if (!atomic64_swap_acq_rel(&breaker->control, seen, next)) {
         return false;

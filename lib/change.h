@@ -27,6 +27,9 @@ extern const struct change change_to_closed;
 /* How long an OPEN breaker still rejects, in us; 0 when a probe is due. */
 uint64_t admission_left_us(uint64_t control, uint64_t now_ns);
 
+/* A permit is being given, or may be from now on. */
+void admission_note_permit(struct breaker *breaker, uint64_t now_ns);
+
 /* True when the last permit was given probe_timeout ago or earlier. */
 bool admission_probe_overdue(uint64_t last_permit_ns, const struct thresholds *thresholds, uint64_t now_ns);
 

@@ -12,8 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Takes a free permit among the first `probes`; returns its number, 0 when none is free. */
-unsigned permit_take(struct atomic64 *permits, unsigned probes, uint16_t generation, uint64_t holder);
+/* Takes a free permit among the first `probes`; returns its number, 0 when none is free, or when that generation
+ * of the breaker whose control word is `control` is over. */
+unsigned permit_take(struct atomic64 *permits, unsigned probes, const struct atomic64 *control,
+                     uint16_t generation, uint64_t holder);
+
+/* Before the breaker may move on from the control word `seen`: frees what bears the next generation's number since
+ * 4,096 changes of state ago. Nothing happens once control has moved. */
+void permit_forget(struct atomic64 *permits, const struct atomic64 *control, uint64_t seen);
 
 /* The probe passed. */
 void permit_pass(struct atomic64 *permits, unsigned number, uint16_t generation);

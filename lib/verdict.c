@@ -284,7 +284,7 @@ static void finish_closed(struct breaker *breaker, const struct thresholds *thre
         atomic64_swap_acq_rel(&breaker->control, &control, next);
         return;
     }
-    if (added != WINDOW_ADDED) {
+    if (added == WINDOW_LATE) {
         return;
     }
     if (control_state(control) == STATE_DISABLED) {

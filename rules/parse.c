@@ -85,7 +85,7 @@ static void read_sources(struct draft *draft) {
     }
 }
 
-static void compile_rule(struct draft *draft, uint16_t index) {
+static void compile_rule(struct draft *draft, uint32_t index) {
     const struct section *section = &draft->section[draft->section_of[index]];
     struct rule *rule = &draft->ruleset->rule[index];
     memset(rule, 0, sizeof *rule);
@@ -105,7 +105,7 @@ bool rules_parse(const struct rules_sources *sources, struct ruleset *ruleset, s
         read_sources(draft);
     }
     draft_bind(draft);
-    for (uint16_t i = 0; i < ruleset->rules; i++) {
+    for (uint32_t i = 0; i < ruleset->rules; i++) {
         compile_rule(draft, i);
     }
     draft_warn(draft);

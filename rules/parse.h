@@ -50,8 +50,8 @@ enum rules_origin { ORIGIN_BUILT_IN = 0, ORIGIN_DEFAULT, ORIGIN_TEMPLATE, ORIGIN
  * bounded by the source, is in path/size, and *offset lies behind the line. */
 bool rules_next_include(const struct rules_source *source, size_t *offset, const char **path, size_t *size);
 
-/* Makes the path of an included file: relative to the file that includes it, "." and ".." left as they are.
- * False when it does not fit. */
+/* Makes the path of an included file: relative to the file that includes it; "." and ".." are resolved by text,
+ * so that one file has one path. False when it does not fit. */
 bool rules_include_path(const char *including, const char *path, size_t size, char *result, size_t room);
 
 /* Parses the sources. True, and *ruleset is whole, when there is no error; else *ruleset is undefined. Errors

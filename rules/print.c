@@ -35,7 +35,7 @@ static void add_place(struct text *text, const struct draft *draft, struct place
 
 /* "rule, FILE:12", "template rpc, FILE:3", "[default], FILE:1" or "built-in". */
 static void add_origin(struct text *text, const struct draft *draft, struct provenance from) {
-    if (from.origin == ORIGIN_BUILT_IN) {
+    if (from.setting == NULL) {
         text_add(text, "built-in");
         return;
     }

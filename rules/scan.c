@@ -170,31 +170,3 @@ bool scan_line(struct scan *scan, struct line *line) {
     read_line(text, line);
     return true;
 }
-
-bool rules_next_include(const struct rules_source *source, size_t *offset, const char **path, size_t *size) {
-    struct scan scan = {.source = source, .offset = *offset};
-    struct line line;
-    while (scan_line(&scan, &line)) {
-        *offset = scan.offset < source->size ? scan.offset : source->size;
-        if (line.kind == LINE_INCLUDE && line.name.size > 0) {
-            *path = line.name.bytes;
-            *size = line.name.size;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool rules_include_path(const char *including, const char *path, size_t size, char *result, size_t room) {
-    size_t directory = size > 0 && path[0] == '/' ? 0 : strlen(including);
-    while (directory > 0 && including[directory - 1] != '/') {
-        directory--;
-    }
-    if (size == 0 || directory >= room || size >= room - directory) {
-        return false;
-    }
-    memcpy(result, including, directory);
-    memcpy(result + directory, path, size);
-    result[directory + size] = '\0';
-    return true;
-}

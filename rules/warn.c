@@ -85,6 +85,24 @@ static void warn_never_acts(const struct scrutiny *rule) {
     }
 }
 
+/* [default] is what every rule starts from: switched off it switches all of them off, which hardly anybody
+ * means who writes a rule. */
+static void warn_switched_off(const struct scrutiny *rule) {
+    struct provenance from = draft_provenance(rule->draft, rule->section, KEY_MODE);
+    const struct section *section = &rule->draft->section[rule->section];
+    char bytes[NOTE_TEXT_MAX];
+    struct text text = text_in(bytes, sizeof bytes);
+    if (from.origin != ORIGIN_DEFAULT || rule->section == DRAFT_DEFAULT) {
+        return;
+    }
+    text_add(&text, "found ");
+    text_add_found(&text, (struct piece){section->name, strlen(section->name), 0});
+    text_add(&text, " switched off by the 'mode = off' of [default] (");
+    text_add_place(&text, rule->draft->sources, from.setting->place, section->place.source);
+    text_add(&text, "), expected a 'mode' of its own");
+    notes_add(rule->draft->notes, section->place, true, bytes);
+}
+
 /* The rule before this one that has a pattern which covers all that `narrow` matches; 0 where none has. */
 static uint16_t covered_by(const struct ruleset *ruleset, uint32_t narrow) {
     for (uint32_t i = 0; i < narrow && ruleset->pattern[i].rule != ruleset->pattern[narrow].rule; i++) {
@@ -146,9 +164,14 @@ static bool is_known(const struct draft *draft, uint16_t section) {
 }
 
 void draft_warn(struct draft *draft) {
-    for (uint16_t i = 0; i < draft->ruleset->rules; i++) {
+    for (uint32_t i = 0; i < draft->ruleset->rules; i++) {
         struct scrutiny rule = {draft, draft->section_of[i], &draft->ruleset->rule[i].thresholds};
-        if (rule.is->mode != MODE_OFF && is_known(draft, rule.section)) {
+        if (!is_known(draft, rule.section)) {
+            continue;
+        }
+        if (rule.is->mode == MODE_OFF) {
+            warn_switched_off(&rule);
+        } else {
             warn_small_samples(&rule);
             warn_never_acts(&rule);
         }

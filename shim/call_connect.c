@@ -66,7 +66,7 @@ static bool begin_attempt(struct connect_call *call, int fd, const struct sockad
             return true;
         }
         call_cancellation_point();
-        errno = route.thresholds->refuse_errno;
+        errno = route_refusal(&route);
         return false;
     }
     call->connection = track(fd, kind, &endpoint, &route, ticket, call->before_ns);

@@ -41,7 +41,7 @@ static bool ask(struct connection *connection, uint8_t era, uint64_t now_ns) {
     struct ticket ticket = route_admit(&route, ASK_REQUEST, now_ns);
     if (ticket.standing == STANDING_REJECTED) {
         call_cancellation_point();
-        errno = route.thresholds->refuse_errno;
+        errno = route_refusal(&route);
         return false;
     }
     if (!conversation_request(&connection->conversation, era, ticket, now_ns)) {

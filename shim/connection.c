@@ -143,10 +143,11 @@ void connection_leave(struct connection *connection, int fd, struct connection_f
     leave.give_up_ns = CONVERSATION_GIVE_UP;
     if (route.breaker != NULL) {
         leave.answered = atomic64_load_relaxed(&route.breaker->answered) != 0;
-        if (route.thresholds->slow_written) {
-            /* slow_call = off: no length of time is too long. */
-            uint64_t slow_call_ns = route.thresholds->slow_call_ns;
-            leave.give_up_ns = slow_call_ns ? slow_call_ns : UINT64_MAX;
+        /* slow_call = off: no length of time is too long. */
+        if (route.thresholds->slow_call_ns == 0) {
+            leave.give_up_ns = UINT64_MAX;
+        } else if (route.thresholds->slow_written) {
+            leave.give_up_ns = route.thresholds->slow_call_ns;
         }
     }
     uint64_t now_ns = clock_monotonic_ns();

@@ -8,6 +8,7 @@
 #include "shim/load.h"
 #include "shim/names.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* What this process knows of destinations: hash's high half << 32 | rules version << 16 | breaker + 1. A hint: checked
@@ -191,4 +192,9 @@ struct route route_back(uint64_t place) {
         route.place = place;
     }
     return route;
+}
+
+int route_refusal(const struct route *route) {
+    int error = route->thresholds->refuse_errno;
+    return error > 0 && error < 4096 ? error : ECONNREFUSED;
 }

@@ -28,6 +28,9 @@ struct route route_back(uint64_t place);
 /* True when the rules in force are those of that place. */
 bool route_is_current(uint64_t place);
 
+/* The errno of a rejected call. Never 0, whatever a scribbled panel says: some programs take -1 with 0 for success. */
+int route_refusal(const struct route *route);
+
 /* Asks the breaker for one call; notes a change of state in the journal. */
 struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint64_t now_ns);
 

@@ -74,37 +74,37 @@ program() {
 # --- slots
 
 @test "a killed process frees its slot, and what it held is known to be gone" {
-    program shim_panel killed
+    program shim_slot killed
 }
 
 @test "a process of the same number in another PID namespace is another process" {
-    program shim_panel namesake
+    program shim_slot namesake
 }
 
 @test "a forked child has a slot of its own" {
-    program shim_panel forked
+    program shim_slot forked
 }
 
 @test "after an exec a process has the slot it had" {
-    program shim_panel exec
+    program shim_slot exec
 }
 
 @test "a worker that has given up root's rights still claims a slot" {
-    program shim_panel dropped
+    program shim_slot dropped
 }
 
 @test "without a free slot a process goes on, and is counted" {
-    program shim_panel no_free_slot
+    program shim_slot no_free_slot
 }
 
 @test "a process that names another rules file than the panel's says so" {
-    program shim_panel rules_named
+    program shim_slot rules_named
 }
 
 @test "a program with a long path is known by its end" {
     local deep
     deep=$PWD/$(printf 'directory/%.0s' {1..30})
     mkdir -p "$deep"
-    cp "$BUILD/tests/shim_panel" "$deep"
-    "${LIMIT[@]}" "$deep/shim_panel" killed
+    cp "$BUILD/tests/shim_slot" "$deep"
+    "${LIMIT[@]}" "$deep/shim_slot" killed
 }

@@ -105,6 +105,9 @@ static int show(const struct found *found, const struct request *request) {
         /* A panel in which nothing has the name asked for is not shown. */
         if (panels[count].count > 0 || !request->name) {
             count++;
+        } else {
+            free(panels[count].breakers);
+            panels[count].breakers = NULL;
         }
     }
     if (whole) {
@@ -112,8 +115,8 @@ static int show(const struct found *found, const struct request *request) {
     } else {
         tool_error("out of memory");
     }
-    for (size_t i = 0; panels && i < found->count; i++) {
-        free((void *)(uintptr_t)panels[i].breakers);
+    for (size_t i = 0; panels && i < count; i++) {
+        free(panels[i].breakers);
     }
     free(panels);
     if (!whole) {

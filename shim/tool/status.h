@@ -11,7 +11,7 @@
 /* The breakers of one panel that were asked for, in the order in which they are printed. */
 struct status_panel {
     const struct found_panel *panel;
-    const uint32_t *breakers; /* indices in the panel */
+    uint32_t *breakers; /* indices in the panel */
     size_t count;
 };
 

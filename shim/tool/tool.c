@@ -9,7 +9,7 @@
 
 #define WORD_MAX 32 /* longer words are no misspelt name of ours */
 
-static void say(const char *format, va_list values) {
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list values) {
     fputs("cutout: ", stderr);
     vfprintf(stderr, format, values);
     fputc('\n', stderr);

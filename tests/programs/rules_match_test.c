@@ -240,8 +240,34 @@ static void test_scribbled(void) {
     }
 }
 
-static const struct test_case CASES[] = {
-    {"patterns", test_patterns}, {"order", test_order}, {"many", test_many}, {"scribbled", test_scribbled}};
+/* A text that would reach over the ruleset's end, where the very bytes follow that are looked for. */
+static void test_beyond(void) {
+    static struct {
+        struct ruleset inside;
+        char after[64];
+    } memory;
+    struct pattern *pattern = &memory.inside.pattern[0];
+    struct endpoint to = endpoint_ipv4(SCHEME_TCP, (const uint8_t[4]){10, 0, 0, 1}, 80);
+    memset(memory.inside.text + RULESET_TEXT - 8, 'a', 8);
+    memset(memory.after, 'a', sizeof memory.after);
+    memory.inside.rules = 2;
+    memory.inside.patterns = 1;
+    *pattern = (struct pattern){
+        .rule = 1, .scheme = SCHEME_TCP, .kind = PATTERN_NAME, .port_high = 65535, .length = 8};
+    pattern->text = RULESET_TEXT - 8;
+    CHECK(ruleset_match(&memory.inside, &to, NULL, "aaaaaaaa") == 1);
+    pattern->text++;
+    CHECK(ruleset_match(&memory.inside, &to, NULL, "aaaaaaaa") == 0);
+    pattern->rule = 2;
+    pattern->text--;
+    CHECK(ruleset_match(&memory.inside, &to, NULL, "aaaaaaaa") == 0);
+}
+
+static const struct test_case CASES[] = {{"patterns", test_patterns},
+                                         {"order", test_order},
+                                         {"many", test_many},
+                                         {"scribbled", test_scribbled},
+                                         {"beyond", test_beyond}};
 
 int main(int argc, char **argv) {
     return run_case(CASES, sizeof CASES / sizeof CASES[0], argc, argv);

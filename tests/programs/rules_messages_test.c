@@ -11,7 +11,7 @@ static void check_messages(const struct message_case *cases, size_t count) {
         expect_notes(cases[i].text, cases[i].notes);
     }
 }
-#define CHECK_MESSAGES(cases) check_messages(cases, sizeof cases / sizeof cases[0])
+#define CHECK_MESSAGES(cases) check_messages(cases, sizeof(cases) / sizeof((cases)[0]))
 
 static const struct message_case LINES[] = {
     {"", ""},
@@ -248,6 +248,10 @@ static const struct message_case DOUBTS[] = {
      "it: without one slow calls never trip\n"},
     {"[r]\nmatch = *\nslow_ratio = off", ""},
     {"[default]\nslow_ratio = 50%\nslow_call = 1s\n[r]\nmatch = *\nslow_call = off", ""},
+    {"[r]\nmatch = *\nslow_call = off\nslow_ratio = 50%",
+     "t:4:1: warning: found 'slow_ratio = 50%', expected a 'slow_call' beside it: without one slow calls "
+     "never "
+     "trip\n"},
     {"[r]\nmatch = *\nslow_ratio = 50%\n[default]\nslow_call = off",
      "t:3:1: warning: found 'slow_ratio = 50%', expected a 'slow_call' beside it: without one slow calls "
      "never "
@@ -268,6 +272,10 @@ static const struct message_case DOUBTS[] = {
      "100000 "
      "times a second\n"},
     {"[r]\nmatch = *\nmin_calls = 1000000\nwindow = 10s", ""},
+    {"[default]\nmode = off\n[r]\nmatch = a\n[s]\nmatch = b\nmode = off\n[t]\nmatch = c\nmode = observe",
+     "t:3:2: warning: found 'r' switched off by the 'mode = off' of [default] (line 2), expected a 'mode' of "
+     "its "
+     "own\n"},
     /* A template's value is said once, and one that nobody takes not at all. */
     {"[t]\nprobes = 1\n[a]\nmatch = a\nlike = t\n[b]\nmatch = b\nlike = t\n[c]\nwindow = 1s",
      "t:2:1: warning: found 'probes = 1', expected 2 or more: one lucky call closes the breaker, one unlucky "

@@ -298,7 +298,7 @@ static void test_includes(void) {
     add_source("/e/main", "include sub/a.rules   # here\n[r]\nmatch = x\nlike = ta\n"
                           "include ../b#1.rules\ninclude /e/sub/a.rules\n[z]\nmatch = z");
     add_source("/e/sub/a.rules", "[ta]\nprobes = 7\n include c.rules\n[ra]\nmatch = ra\n");
-    add_source("/e/../b#1.rules", "[rb]\nmatch = rb\nlike = tc\n");
+    add_source("/b#1.rules", "[rb]\nmatch = rb\nlike = tc\n");
     add_source("/e/sub/c.rules", "[tc]\nprobes = 8\n");
     CHECK(rules_parse(&sources, &ruleset, &notes, scratch) && notes.warnings == 0);
     CHECK(ruleset.rules == 5);
@@ -323,13 +323,36 @@ static void test_include_lines(void) {
         found++;
     }
     CHECK(found == 3 && offset == source.size);
-    char result[8];
-    CHECK(rules_include_path("/a/b", "cd", 2, result, sizeof result) && strcmp(result, "/a/cd") == 0);
-    CHECK(rules_include_path("b", "cd", 2, result, sizeof result) && strcmp(result, "cd") == 0);
-    CHECK(rules_include_path("/a/b", "/cd", 3, result, sizeof result) && strcmp(result, "/cd") == 0);
-    CHECK(rules_include_path("/a/b", "12.4", 4, result, sizeof result));
-    CHECK(!rules_include_path("/a/b", "12345", 5, result, sizeof result));
-    CHECK(!rules_include_path("/a/b", "", 0, result, sizeof result));
+}
+
+/* Including file, path as written, and the path that comes out; NULL: none. */
+static const char *const INCLUDES[][3] = {
+    {"/a/b", "cd", "/a/cd"},
+    {"b", "cd", "cd"},
+    {"/a/b", "/cd", "/cd"},
+    {"/a/b", "12345678901", "/a/12345678901"},
+    {"/a/b", "123456789012", NULL},
+    {"/a/b", "", NULL},
+    {"a/b", "./c", "a/c"},
+    {"a/b", "../c", "c"},
+    {"a/b", "../../c", "../c"},
+    {"../b", "../c", "../../c"},
+    {"/a/b", "../../../c", "/c"},
+    {"/a//b", "./c/d/..", "/a/c"},
+    {"./b", "c", "c"},
+    {"b", ".c/..d", ".c/..d"},
+    {"a/b", "..", NULL},
+    {"/a/b", "..", "/"},
+    {"b", "c d#", "c d#"},
+};
+
+static void test_include_paths(void) {
+    for (size_t i = 0; i < sizeof INCLUDES / sizeof INCLUDES[0]; i++) {
+        char result[15];
+        const char *const *is = INCLUDES[i];
+        bool made = rules_include_path(is[0], is[1], strlen(is[1]), result, sizeof result);
+        check_text(made ? result : "none", is[2] != NULL ? is[2] : "none");
+    }
 }
 
 static const struct test_case CASES[] = {
@@ -342,6 +365,7 @@ static const struct test_case CASES[] = {
     {"origins", test_origins},
     {"includes", test_includes},
     {"include-lines", test_include_lines},
+    {"include-paths", test_include_paths},
 };
 
 int main(int argc, char **argv) {

@@ -24,7 +24,7 @@ static const char *ratio(uint32_t hundredths) {
     return bytes;
 }
 
-#define ESCAPED(literal) escaped(literal, sizeof literal - 1, sizeof bytes)
+#define ESCAPED(literal) escaped((literal), sizeof(literal) - 1, sizeof bytes)
 
 static void test_escape(void) {
     check_text(ESCAPED("plain text"), "plain text");
