@@ -1,0 +1,379 @@
+#include "lib/trace.h"
+
+#include "lib/text.h"
+
+#include <string.h>
+
+#define SECOND_NS       UINT64_C(1000000000)
+#define FRACTION_DIGITS 9
+#define FOUND_MAX       40
+
+/* A line and how far it has been read. */
+struct reading {
+    const char *line;
+    size_t size, at;
+};
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The next word, empty where the line or, behind blanks, a comment begins. */
+static struct trace_piece next_word(struct reading *reading) {
+    const char *line = reading->line;
+    size_t at = reading->at, size = reading->size;
+    while (at < size && is_blank(line[at])) {
+        at++;
+    }
+    size_t begin = at;
+    while (at < size && !is_blank(line[at])) {
+        at++;
+    }
+    reading->at = at;
+    return (struct trace_piece){line + begin, at - begin, (uint32_t)begin + 1};
+}
+
+static bool word_is(struct trace_piece word, const char *string) {
+    return word.size == strlen(string) && memcmp(word.bytes, string, word.size) == 0;
+}
+
+static bool word_begins(struct trace_piece word, const char *string) {
+    size_t length = strlen(string);
+    return word.size >= length && memcmp(word.bytes, string, length) == 0;
+}
+
+static struct trace_piece word_behind(struct trace_piece word, size_t size) {
+    return (struct trace_piece){word.bytes + size, word.size - size, word.column + (uint32_t)size};
+}
+
+static enum trace_line is_bad(struct trace_error *error, struct trace_piece found, const char *expected) {
+    error->found = found;
+    error->expected = expected;
+    return TRACE_BAD;
+}
+
+/* --- numbers --- */
+
+/* A number at the front of a word: `whole` and billionths. */
+struct decimal {
+    uint64_t whole;
+    uint64_t billionths;
+    size_t size; /* bytes it takes; 0: it is none */
+    bool fits;   /* at most 12 digits before the point and, zeros at the end left out, 9 behind it */
+};
+
+static struct decimal read_decimal(struct trace_piece word) {
+    struct decimal number = {.fits = true};
+    size_t at = 0;
+    for (; at < word.size && is_digit(word.bytes[at]); at++) {
+        number.whole = number.whole * 10 + (uint64_t)(word.bytes[at] - '0');
+        if (number.whole >= UINT64_C(1000000000000)) {
+            number.fits = false;
+            number.whole = 0;
+        }
+    }
+    number.size = at;
+    if (at == 0 || at == word.size || word.bytes[at] != '.') {
+        return number;
+    }
+    uint64_t unit = SECOND_NS / 10;
+    size_t begin = ++at;
+    for (; at < word.size && is_digit(word.bytes[at]); at++, unit /= 10) {
+        number.billionths += (uint64_t)(word.bytes[at] - '0') * unit;
+        if (unit == 0 && word.bytes[at] != '0') {
+            number.fits = false;
+        }
+    }
+    number.size = at > begin ? at : 0;
+    return number;
+}
+
+static const char *read_start(struct trace_piece word, uint64_t *start_ns) {
+    struct decimal number = read_decimal(word);
+    if (number.size == 0 || number.size != word.size) {
+        return "the call's start in seconds, as 12.5";
+    }
+    if (!number.fits || number.whole > TRACE_START_MAX_S) {
+        return "seconds from 0 to 9999999999 with at most 9 decimals";
+    }
+    *start_ns = number.whole * SECOND_NS + number.billionths;
+    return NULL;
+}
+
+/* The unit's length; 0 where it is none. */
+static uint64_t unit_ns(struct trace_piece unit) {
+    if (unit.size == 2 && unit.bytes[0] == 'm' && unit.bytes[1] == 's') {
+        return SECOND_NS / 1000;
+    }
+    if (unit.size != 1) {
+        return 0;
+    }
+    switch (unit.bytes[0]) {
+    case 's':
+        return SECOND_NS;
+    case 'm':
+        return 60 * SECOND_NS;
+    case 'h':
+        return 3600 * SECOND_NS;
+    default:
+        return 0;
+    }
+}
+
+static const char *read_response(struct trace_piece word, uint64_t *response_ns) {
+    if (word.size == 1 && word.bytes[0] == '-') {
+        *response_ns = TRACE_NEVER;
+        return NULL;
+    }
+    struct decimal number = read_decimal(word);
+    uint64_t unit = number.size > 0 ? unit_ns(word_behind(word, number.size)) : 0;
+    if (unit == 0) {
+        return "the response time, as 700ms, 1.5s, 2m or 1h, or '-' for a call that never returned";
+    }
+    if (!number.fits || number.whole > TRACE_RESPONSE_MAX_S * SECOND_NS / unit) {
+        return "a response time of at most a year, to the nanosecond";
+    }
+    /* In two parts, so that nothing overflows: billionths of an hour are 3600 ns. */
+    uint64_t part =
+        unit >= SECOND_NS ? number.billionths * (unit / SECOND_NS) : number.billionths / (SECOND_NS / unit);
+    bool exact = unit >= SECOND_NS || number.billionths % (SECOND_NS / unit) == 0;
+    *response_ns = number.whole * unit + part;
+    return exact ? NULL : "a response time of at most a year, to the nanosecond";
+}
+
+/* --- words --- */
+
+static const char *const outcome_words = "success, failure:REASON or ignored";
+static const char *const reason_words = "failure:refused, timeout, reset, closed, unreachable, dns or status";
+
+static const char *read_outcome(struct trace_piece word, struct trace_record *record) {
+    record->reason = REASON_NONE;
+    if (word_is(word, "success")) {
+        record->outcome = OUTCOME_SUCCESS;
+        return NULL;
+    }
+    if (word_is(word, "ignored")) {
+        record->outcome = OUTCOME_IGNORED;
+        return NULL;
+    }
+    if (!word_begins(word, "failure:")) {
+        return word_is(word, "failure") ? reason_words : outcome_words;
+    }
+    record->outcome = OUTCOME_FAILURE;
+    struct trace_piece name = word_behind(word, sizeof "failure:" - 1);
+    for (unsigned reason = REASON_NONE + 1; reason < REASON_COUNT; reason++) {
+        if (word_is(name, failure_reason_name((enum failure_reason)reason))) {
+            record->reason = (enum failure_reason)reason;
+            return NULL;
+        }
+    }
+    return reason_words;
+}
+
+static const char *read_option(struct trace_piece word, struct trace_record *record) {
+    if (word_is(word, "kept") && !record->kept && !record->connect) {
+        record->kept = true;
+        return NULL;
+    }
+    if (word_is(word, "connect") && !record->kept && !record->connect) {
+        record->connect = true;
+        return NULL;
+    }
+    if (word_begins(word, "name=") && word.size > sizeof "name=" - 1 && record->name.size == 0) {
+        record->name = word_behind(word, sizeof "name=" - 1);
+        return NULL;
+    }
+    return "kept or connect, name=HOST (each once), or a comment";
+}
+
+/* --- lines --- */
+
+/* A comment: a version that is not ours, and what a recorder says of losses, are no mere words. */
+static enum trace_line read_comment(struct reading *reading, struct trace_record *record,
+                                    struct trace_error *error) {
+    struct trace_piece words[5];
+    size_t count = 0;
+    while (count < 5 && (words[count] = next_word(reading)).size > 0) {
+        count++;
+    }
+    if (count < 3 || !word_is(words[0], "#")) {
+        return TRACE_BLANK;
+    }
+    struct decimal number = read_decimal(words[count - 1]);
+    bool whole = number.size == words[count - 1].size && number.billionths == 0 && number.fits;
+    if (count == 3 && word_is(words[1], "lost") && whole) {
+        record->lost = number.whole;
+        return TRACE_LOST;
+    }
+    if (count == 4 && word_is(words[1], "cutout") && word_is(words[2], "trace") && number.size > 0 &&
+        !word_is(words[3], "1")) {
+        return is_bad(error, words[3], "a trace of version 1");
+    }
+    return TRACE_BLANK;
+}
+
+static enum trace_line read_options(struct reading *reading, struct trace_record *record,
+                                    struct trace_error *error) {
+    for (;;) {
+        struct trace_piece word = next_word(reading);
+        if (word.size == 0 || word.bytes[0] == '#') {
+            break;
+        }
+        const char *expected = read_option(word, record);
+        if (expected != NULL) {
+            return is_bad(error, word, expected);
+        }
+    }
+    bool refused = record->reason == REASON_REFUSED || record->reason == REASON_UNREACHABLE;
+    record->connect = record->connect || (refused && !record->kept);
+    return TRACE_CALL;
+}
+
+enum trace_line trace_read(const char *line, size_t size, struct trace_record *record,
+                           struct trace_error *error) {
+    if (size > 0 && line[size - 1] == '\r') {
+        size--;
+    }
+    struct reading reading = {line, size, 0};
+    struct trace_piece word = next_word(&reading);
+    record->lost = 0;
+    if (word.size == 0) {
+        return TRACE_BLANK;
+    }
+    if (word.bytes[0] == '#') {
+        reading.at = word.column - 1;
+        return read_comment(&reading, record, error);
+    }
+    const char *expected = read_start(word, &record->start_ns);
+    if (expected != NULL) {
+        return is_bad(error, word, expected);
+    }
+    record->destination = next_word(&reading);
+    if (record->destination.size == 0 || record->destination.bytes[0] == '#') {
+        return is_bad(error, record->destination, "a destination, as tcp://10.0.0.5:443");
+    }
+    word = next_word(&reading);
+    if ((expected = read_outcome(word, record)) != NULL) {
+        return is_bad(error, word, expected);
+    }
+    word = next_word(&reading);
+    if ((expected = read_response(word, &record->response_ns)) != NULL) {
+        return is_bad(error, word, expected);
+    }
+    record->kept = record->connect = false;
+    record->name.size = 0;
+    return read_options(&reading, record, error);
+}
+
+bool trace_target(const struct trace_record *record, struct trace_target *target, struct trace_error *error) {
+    if (!endpoint_parse(record->destination.bytes, record->destination.size, &target->endpoint,
+                        target->text)) {
+        is_bad(error, record->destination,
+               "tcp://ADDRESS:PORT, udp://ADDRESS:PORT, unix:///PATH or dns://NAME");
+        return false;
+    }
+    bool by_name = target->endpoint.ipv6 == ENDPOINT_BY_NAME;
+    bool by_address = target->endpoint.scheme == SCHEME_TCP || target->endpoint.scheme == SCHEME_UDP;
+    target->host[0] = '\0';
+    if (record->name.size == 0) {
+        memcpy(target->host, target->text, by_name ? strlen(target->text) + 1 : 0);
+        return true;
+    }
+    char name[ENDPOINT_NAME_MAX + 1];
+    if (!by_address || by_name) {
+        is_bad(error, record->name, "no name but for an address");
+        return false;
+    }
+    if (text_unescape(record->name.bytes, record->name.size, name, sizeof name) == 0) {
+        is_bad(error, record->name, "a host name of at most 255 bytes");
+        return false;
+    }
+    endpoint_canonical_name(name, target->host, sizeof target->host);
+    return true;
+}
+
+size_t trace_error_format(const struct trace_error *error, char *bytes, size_t room) {
+    struct text text = text_in(bytes, room);
+    struct trace_piece found = error->found;
+    text_add(&text, "found ");
+    if (found.size == 0) {
+        text_add(&text, "nothing");
+    } else {
+        text_add(&text, "'");
+        text_add_escaped(&text, found.bytes, found.size < FOUND_MAX ? found.size : FOUND_MAX);
+        text_add(&text, found.size > FOUND_MAX ? "...'" : "'");
+    }
+    text_add(&text, ", expected ");
+    text_add(&text, error->expected);
+    return text.length;
+}
+
+/* --- writing --- */
+
+/* number / 10^digits with `digits` decimals, of which zeros at the end are left out down to `least`. */
+static void add_fixed(struct text *text, uint64_t number, unsigned digits, unsigned least) {
+    uint64_t scale = 1;
+    for (unsigned i = 0; i < digits; i++) {
+        scale *= 10;
+    }
+    text_add_number(text, number / scale);
+    uint64_t rest = number % scale;
+    for (unsigned written = 0; written < digits && (written < least || rest > 0); written++) {
+        scale /= 10;
+        char digit = (char)('0' + rest / scale);
+        text_add(text, written == 0 ? "." : "");
+        text_add_bytes(text, &digit, 1);
+        rest %= scale;
+    }
+}
+
+/* A word of a line, whose blanks would end it; plain text is escaped otherwise, too. */
+static void add_word(struct text *text, struct trace_piece word, bool plain) {
+    size_t begin = 0;
+    for (size_t at = 0; at <= word.size; at++) {
+        if (at < word.size && word.bytes[at] != ' ') {
+            continue;
+        }
+        if (plain) {
+            text_add_escaped(text, word.bytes + begin, at - begin);
+        } else {
+            text_add_bytes(text, word.bytes + begin, at - begin);
+        }
+        text_add(text, at < word.size ? "\\x20" : "");
+        begin = at + 1;
+    }
+}
+
+size_t trace_write(const struct trace_record *record, char *line, size_t room) {
+    struct text text = text_in(line, room);
+    bool implied =
+        !record->kept && (record->reason == REASON_REFUSED || record->reason == REASON_UNREACHABLE);
+    add_fixed(&text, record->start_ns, FRACTION_DIGITS, 3);
+    text_add(&text, " ");
+    add_word(&text, record->destination, false);
+    text_add(&text, " ");
+    text_add(&text, outcome_name(record->outcome));
+    if (record->outcome == OUTCOME_FAILURE) {
+        text_add(&text, ":");
+        text_add(&text, failure_reason_name(record->reason));
+    }
+    text_add(&text, " ");
+    if (record->response_ns == TRACE_NEVER) {
+        text_add(&text, "-");
+    } else {
+        add_fixed(&text, record->response_ns, 6, 0);
+        text_add(&text, "ms");
+    }
+    text_add(&text, record->kept ? " kept" : "");
+    text_add(&text, record->connect && !record->kept && !implied ? " connect" : "");
+    if (record->name.size > 0) {
+        text_add(&text, " name=");
+        add_word(&text, record->name, true);
+    }
+    text_add(&text, "\n");
+    return text.length;
+}
