@@ -96,7 +96,7 @@ static int bind_socket(const struct sockaddr_in *address) {
 }
 
 static unsigned port_of(int fd) {
-    struct sockaddr_in address;
+    struct sockaddr_in address = {0};
     socklen_t size = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
         fail("getsockname");
