@@ -18,6 +18,7 @@ static const struct command {
     {"rules", command_rules, "check and show rules files"},
     {"doctor", command_doctor, "can a program be protected, why not"},
     {"panels", command_panels, "list and remove panels"},
+    {"record", command_record, "write calls down as a trace"},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 
