@@ -7,17 +7,19 @@
 
 /* A connection idle for that long may have been closed by the server meanwhile (semantics, section 3). */
 #define IDLE_NS UINT64_C(1000000000)
-/* What is looked at of the first bytes out. */
+/* What is looked at of the first bytes out. With fewer than RECOGNISED_SURE nothing is said yet, unless they are clear:
+ * a program may send them one by one. */
 #define RECOGNISED_BYTES 16
+#define RECOGNISED_SURE  8
 
 /* --- connect --- */
 
 void conversation_connect(struct conversation *conversation, uint8_t era, enum rule_judge judge,
                           enum rule_protocol protocol, struct ticket ticket, uint64_t now_ns) {
+    bool every = judge == JUDGE_EVERY || (judge == JUDGE_AUTO && protocol > PROTOCOL_NONE);
     uint64_t sequence = (atomic64_load_relaxed(&conversation->talk) >> TALK_SEQUENCE) + 1;
     uint64_t talk = sequence << TALK_SEQUENCE | (uint64_t)era << 16 | (uint64_t)judge << TALK_JUDGE |
-                    (uint64_t)protocol << TALK_PROTOCOL | TALK_FOLDED |
-                    (judge == JUDGE_EVERY ? TALK_EVERY : 0);
+                    (uint64_t)protocol << TALK_PROTOCOL | TALK_FOLDED | (every ? TALK_EVERY : 0);
     atomic64_store_relaxed(&conversation->started_ns, now_ns);
     atomic64_store_relaxed(&conversation->wait_ns, now_ns);
     atomic64_store_relaxed(&conversation->waited_ns, 0);
@@ -198,18 +200,34 @@ static uint64_t recognise(uint64_t talk, const unsigned char *bytes, size_t size
     return talk;
 }
 
-static size_t first_bytes(const struct sent_piece *pieces, size_t count, size_t size,
+/* The first bytes out: those kept from earlier sends, and of these pieces. */
+static size_t first_bytes(uint64_t kept, const struct sent_piece *pieces, size_t count, size_t size,
                           unsigned char first[RECOGNISED_BYTES]) {
     size_t length = 0;
-    for (size_t i = 0; i < count && length < size; i++) {
-        for (size_t at = 0; at < pieces[i].size && length < size; at++) {
-            if (length == RECOGNISED_BYTES) {
-                return length;
-            }
+    for (; length < (kept >> 56) % RECOGNISED_SURE; length++) {
+        first[length] = (unsigned char)(kept >> 8 * length);
+    }
+    size_t end = length + size < RECOGNISED_BYTES ? length + size : RECOGNISED_BYTES;
+    for (size_t i = 0; i < count && length < end; i++) {
+        for (size_t at = 0; at < pieces[i].size && length < end; at++) {
             first[length++] = pieces[i].bytes[at];
         }
     }
     return length;
+}
+
+static bool is_clear(const unsigned char *first, size_t size) {
+    return size >= RECOGNISED_SURE || protocol_is_client_hello(first, size) ||
+           protocol_recognise(first, size) != PROTOCOL_NONE;
+}
+
+/* What `records` is to hold while the first bytes (fewer than RECOGNISED_SURE) tell nothing yet. */
+static uint64_t keep(const unsigned char *first, size_t size) {
+    uint64_t kept = (uint64_t)size << 56;
+    for (size_t i = 0; i < size; i++) {
+        kept |= (uint64_t)first[i] << 8 * i;
+    }
+    return kept;
 }
 
 /* Feeds the TLS stream that stands at `state`; true when an application data record began. */
@@ -223,6 +241,22 @@ static bool feed_records(struct conversation *conversation, uint64_t state, cons
     }
     atomic64_store_relaxed(&conversation->records, state);
     return data;
+}
+
+/* True when the first bytes out tell what is spoken; a TLS stream among them is then fed from its beginning. Else they
+ * are kept for the next send. */
+static bool look_at_first(struct conversation *conversation, const unsigned char *first, size_t first_size,
+                          const struct sent_piece *pieces, size_t count, size_t size) {
+    if (!is_clear(first, first_size)) {
+        atomic64_store_relaxed(&conversation->records, keep(first, first_size));
+        return false;
+    }
+    if (protocol_is_client_hello(first, first_size)) {
+        bool data = false;
+        size_t kept = (size_t)(atomic64_load_relaxed(&conversation->records) >> 56) % RECOGNISED_SURE;
+        feed_records(conversation, tls_records_feed(0, first, kept, &data), pieces, count, size);
+    }
+    return true;
 }
 
 /* The times that a TLS send changes: the waits before it are over. */
@@ -249,15 +283,18 @@ bool conversation_sent(struct conversation *conversation, uint8_t era, const str
         }
     }
     unsigned char first[RECOGNISED_BYTES];
-    size_t first_size = talk_has(seen, TALK_SENT) ? 0 : first_bytes(pieces, count, size, first);
-    if (protocol_is_client_hello(first, first_size)) {
-        feed_records(conversation, 0, pieces, count, size);
+    size_t first_size = 0;
+    bool clear = false;
+    if (!talk_has(seen, TALK_SENT)) {
+        uint64_t kept = atomic64_load_relaxed(&conversation->records);
+        first_size = first_bytes(kept, pieces, count, size, first);
+        clear = look_at_first(conversation, first, first_size, pieces, count, size);
     }
     for (;;) {
         uint64_t talk = talk_in_era(seen, era);
         enum conversation_phase phase = talk_phase(talk);
         bool was_tls = talk_has(talk, TALK_TLS);
-        uint64_t next = talk_has(talk, TALK_SENT) ? talk : recognise(talk, first, first_size);
+        uint64_t next = clear && !talk_has(talk, TALK_SENT) ? recognise(talk, first, first_size) : talk;
         if (phase == PHASE_CONNECTING || phase == PHASE_REQUEST) {
             next = talk_with_phase(next & ~TALK_UNSENT, PHASE_REQUEST);
         }

@@ -31,7 +31,9 @@ struct conversation {
     struct atomic64 longest_ns; /* TLS: longest single wait since the last send */
     struct atomic64 idle_ns;    /* when the last exchange ended */
     struct atomic64 sent_bytes; /* of the current request */
-    struct atomic64 records; /* TLS: where the bytes sent stand in the stream of records, see tls_records.h */
+    /* TLS: where the bytes sent stand in the stream of records, see tls_records.h. Until the first bytes out tell what
+     * is spoken: 63..56 how many of them are kept, 55..0 these, the first lowest. */
+    struct atomic64 records;
 };
 
 enum conversation_phase {

@@ -10,7 +10,7 @@
 #define TALK_EXCHANGED   UINT64_C(0x0001) /* an exchange has ended on this connection */
 #define TALK_FOLDED      UINT64_C(0x0002) /* the current call is the one the connect began */
 #define TALK_UNSENT      UINT64_C(0x0004) /* the send that begins the request has not moved a byte yet */
-#define TALK_SENT        UINT64_C(0x0008) /* the first bytes out have been looked at */
+#define TALK_SENT        UINT64_C(0x0008) /* the first bytes out have told what is spoken */
 #define TALK_HALF_CLOSED UINT64_C(0x0010) /* the program has ended its side */
 #define TALK_WAS_IDLE    UINT64_C(0x0020) /* idle for a second or more when this request was sent */
 #define TALK_TLS         UINT64_C(0x0040)

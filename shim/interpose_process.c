@@ -18,9 +18,15 @@
 #define BY_JUMP
 #endif
 
+APART static int watched_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+                               unsigned long d) {
+    call_sandbox_begins();
+    return REAL(guest_prctl)(option, a, b, c, d);
+}
+
 INTERPOSED int guest_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
     if (option == PR_SET_SECCOMP) {
-        call_sandbox_begins();
+        return watched_prctl(option, a, b, c, d);
     }
     return REAL(guest_prctl)(option, a, b, c, d);
 }
