@@ -284,8 +284,8 @@ bool trace_target(const struct trace_record *record, struct trace_target *target
         return true;
     }
     char name[ENDPOINT_NAME_MAX + 1];
-    if (!by_address || by_name) {
-        is_bad(error, record->name, "no name but for an address");
+    if (!by_address) {
+        is_bad(error, record->name, "a name only for tcp:// and udp:// destinations");
         return false;
     }
     if (text_unescape(record->name.bytes, record->name.size, name, sizeof name) == 0) {

@@ -19,6 +19,7 @@ static const struct command {
     {"doctor", command_doctor, "can a program be protected, why not"},
     {"panels", command_panels, "list and remove panels"},
     {"record", command_record, "write calls down as a trace"},
+    {"replay", command_replay, "put a trace's calls to the breakers"},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

@@ -1,0 +1,206 @@
+#include "shim/tool/replay_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM 64
+
+bool table_open(struct table *table, const struct ruleset *rules, bool observe) {
+    memset(table, 0, sizeof *table);
+    table->rules = rules;
+    table->observe = observe;
+    table->hints = calloc(TABLE_HINTS, sizeof *table->hints);
+    return table->hints != NULL;
+}
+
+void table_close(struct table *table) {
+    for (uint32_t i = 0; i < table->count; i++) {
+        free(table->lanes[i].breaker);
+        free(table->names[i].destination);
+        free(table->names[i].host);
+    }
+    free(table->lanes);
+    free(table->names);
+    free(table->cells);
+    free(table->hints);
+}
+
+/* --- lanes --- */
+
+static uint64_t lane_hash(const struct endpoint *endpoint, uint32_t rule) {
+    return endpoint_hash(endpoint, rule);
+}
+
+static void put_cell(struct table *table, uint32_t lane) {
+    uint64_t at = lane_hash(&table->lanes[lane].breaker->endpoint, table->names[lane].rule);
+    while (table->cells[at & (table->cell_count - 1)] != 0) {
+        at++;
+    }
+    table->cells[at & (table->cell_count - 1)] = lane + 1;
+}
+
+/* The lane of that endpoint under that rule; TABLE_NOT_JUDGED where there is none yet. */
+static uint32_t find_lane(const struct table *table, const struct endpoint *endpoint, uint32_t rule) {
+    if (table->cell_count == 0) {
+        return TABLE_NOT_JUDGED;
+    }
+    for (uint64_t at = lane_hash(endpoint, rule);; at++) {
+        uint32_t cell = table->cells[at & (table->cell_count - 1)];
+        if (cell == 0) {
+            return TABLE_NOT_JUDGED;
+        }
+        if (table->names[cell - 1].rule == rule &&
+            endpoint_equal(&table->lanes[cell - 1].breaker->endpoint, endpoint)) {
+            return cell - 1;
+        }
+    }
+}
+
+static bool grow(struct table *table) {
+    uint32_t room = table->room ? table->room * 2 : FIRST_ROOM;
+    struct replay_lane *lanes = realloc(table->lanes, room * sizeof *lanes);
+    table->lanes = lanes ? lanes : table->lanes;
+    struct table_name *names = realloc(table->names, room * sizeof *names);
+    table->names = names ? names : table->names;
+    uint32_t *cells = calloc((size_t)room * 4, sizeof *cells);
+    if (!lanes || !names || !cells) {
+        free(cells);
+        return false;
+    }
+    free(table->cells);
+    table->cells = cells;
+    table->cell_count = room * 4;
+    table->room = room;
+    for (uint32_t i = 0; i < table->count; i++) {
+        put_cell(table, i);
+    }
+    return true;
+}
+
+static struct breaker *make_breaker(const struct endpoint *endpoint, const struct rule *rule) {
+    struct breaker *breaker = aligned_alloc(_Alignof(struct breaker), sizeof *breaker);
+    if (breaker) {
+        memset(breaker, 0, sizeof *breaker);
+        breaker->endpoint = *endpoint;
+        breaker->rule_key = rule->key;
+    }
+    return breaker;
+}
+
+/* "api.internal:443"; NULL where the address has no name. */
+static char *host_text(const struct trace_target *target) {
+    char text[ENDPOINT_NAME_MAX + 8];
+    if (!target->host[0]) {
+        return NULL;
+    }
+    snprintf(text, sizeof text, "%s:%u", target->host, target->endpoint.port);
+    return strdup(text);
+}
+
+static uint32_t make_lane(struct table *table, const struct endpoint *endpoint, const char *text,
+                          const struct trace_target *target, uint32_t index, bool enforce) {
+    if (table->count == table->room && !grow(table)) {
+        return TABLE_NO_MEMORY;
+    }
+    const struct rule *rule = ruleset_rule(table->rules, index);
+    char destination[ENDPOINT_TEXT_MAX];
+    endpoint_format(endpoint, text, destination, sizeof destination);
+    struct table_name name = {index, strdup(destination), host_text(target)};
+    struct breaker *breaker = make_breaker(endpoint, rule);
+    if (!name.destination || !breaker || (target->host[0] && !name.host)) {
+        free(name.destination);
+        free(name.host);
+        free(breaker);
+        return TABLE_NO_MEMORY;
+    }
+    uint32_t lane = table->count++;
+    table->lanes[lane] = replay_lane(breaker, &rule->thresholds, &table->shares[index], enforce);
+    table->names[lane] = name;
+    put_cell(table, lane);
+    return lane;
+}
+
+/* --- who judges --- */
+
+/* The endpoint whose breaker it is: the destination, all addresses of its name, or all of the rule. */
+static struct endpoint in_scope(const struct trace_target *target, const struct thresholds *thresholds,
+                                const char **text) {
+    *text = target->text;
+    if (thresholds->scope == SCOPE_RULE) {
+        return endpoint_any();
+    }
+    if (thresholds->scope == SCOPE_NAME && target->host[0]) {
+        *text = target->host;
+        return endpoint_by_name((enum endpoint_scheme)target->endpoint.scheme, target->host,
+                                strlen(target->host), target->endpoint.port);
+    }
+    return target->endpoint;
+}
+
+static uint32_t find_target(struct table *table, const struct trace_target *target) {
+    uint8_t scheme = target->endpoint.scheme;
+    bool named = scheme == SCHEME_UNIX || scheme == SCHEME_DNS;
+    uint32_t rule = ruleset_match(table->rules, &target->endpoint, named ? target->text : NULL,
+                                  target->host[0] ? target->host : NULL);
+    const struct thresholds *thresholds = &ruleset_rule(table->rules, rule)->thresholds;
+    bool needs_rule = scheme == SCHEME_UDP || scheme == SCHEME_UNIX;
+    if (thresholds->mode == MODE_OFF || (needs_rule && rule == 0)) {
+        return TABLE_NOT_JUDGED;
+    }
+    const char *text;
+    struct endpoint endpoint = in_scope(target, thresholds, &text);
+    uint32_t lane = find_lane(table, &endpoint, rule);
+    if (lane != TABLE_NOT_JUDGED) {
+        return lane;
+    }
+    /* Look-ups are rejected only where a rule names them. */
+    bool enforce =
+        thresholds->mode == MODE_ENFORCE && !table->observe && !(scheme == SCHEME_DNS && rule == 0);
+    return make_lane(table, &endpoint, text, target, rule, enforce);
+}
+
+/* --- by text --- */
+
+static bool hint_fits(const struct table_hint *hint, uint64_t hash, const struct trace_record *record) {
+    return hint->hash == hash && hint->destination_size == record->destination.size &&
+           hint->name_size == record->name.size &&
+           memcmp(hint->text, record->destination.bytes, record->destination.size) == 0 &&
+           (record->name.size == 0 ||
+            memcmp(hint->text + record->destination.size, record->name.bytes, record->name.size) == 0);
+}
+
+static void note_hint(struct table_hint *hint, uint64_t hash, const struct trace_record *record,
+                      uint32_t lane) {
+    if (record->destination.size + record->name.size > sizeof hint->text) {
+        return;
+    }
+    hint->hash = hash;
+    hint->lane = lane;
+    hint->destination_size = (uint16_t)record->destination.size;
+    hint->name_size = (uint16_t)record->name.size;
+    memcpy(hint->text, record->destination.bytes, record->destination.size);
+    if (record->name.size > 0) {
+        memcpy(hint->text + record->destination.size, record->name.bytes, record->name.size);
+    }
+}
+
+uint32_t table_find(struct table *table, const struct trace_record *record, struct trace_error *error) {
+    uint64_t hash = text_hash(record->destination.bytes, record->destination.size);
+    if (record->name.size > 0) {
+        hash += text_hash(record->name.bytes, record->name.size) * 3;
+    }
+    struct table_hint *hint = &table->hints[hash % TABLE_HINTS];
+    if (hint_fits(hint, hash, record)) {
+        return hint->lane;
+    }
+    struct trace_target target;
+    if (!trace_target(record, &target, error)) {
+        return TABLE_BAD;
+    }
+    uint32_t lane = find_target(table, &target);
+    if (lane != TABLE_NO_MEMORY) {
+        note_hint(hint, hash, record, lane);
+    }
+    return lane;
+}
