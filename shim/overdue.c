@@ -198,40 +198,65 @@ void overdue_count(const struct thresholds *thresholds, uint64_t now_ns) {
 
 /* --- the living --- */
 
-static bool slot_has_overdue(struct panel *panel, uint32_t slot, const struct breaker *breaker,
-                             uint64_t now_ns, uint32_t *calls, uint32_t *past) {
+/* What a slot's flights hold for one breaker. */
+struct tally {
+    uint32_t calls;   /* outstanding */
+    uint32_t overdue; /* of them, for too long */
+    uint32_t past;    /* of those, past their connect */
+};
+
+static struct tally tally_of_slot(struct panel *panel, uint32_t slot, const struct breaker *breaker,
+                                  uint64_t now_ns) {
     struct flights *flights = &panel->flights[slot];
+    struct tally tally = {0, 0, 0};
     uint64_t end = atomic64_load_acquire(&flights->end);
-    *calls = *past = 0;
     for (uint64_t i = 0; i < end && i < FLIGHT_WORDS; i++) {
         uint64_t word = atomic64_load_acquire(&flights->words[i]);
+        if (word == 0 || panel_breaker(panel, flight_breaker(word)) != breaker) {
+            continue;
+        }
+        tally.calls++;
         if (overdue_breaker(panel, word, now_ns) == breaker) {
-            (*calls)++;
-            *past += flight_is_past_connect(word);
+            tally.overdue++;
+            tally.past += flight_is_past_connect(word);
         }
     }
-    return *calls != 0;
+    return tally;
 }
 
-void overdue_count_living(const struct route *route, uint64_t now_ns) {
+/* The flights of all living processes for one breaker; what the dead have left is cleared. */
+static struct tally tally_of_living(const struct breaker *breaker, uint64_t now_ns) {
     struct panel *panel = guest.attachment.panel;
-    uint32_t calls = 0, past = 0;
-    uint16_t generation = control_generation(atomic64_load_acquire(&route->breaker->control));
+    struct tally sum = {0, 0, 0};
     for (uint32_t i = 0; i < PANEL_PROCESSES / 64; i++) {
         uint64_t bits = atomic64_load_acquire(&panel->overdue.flying[i]);
         for (; bits != 0; bits &= bits - 1) {
             uint32_t slot = i * 64 + (uint32_t)__builtin_ctzll(bits);
-            uint32_t slot_calls, slot_past;
-            if (!slot_has_overdue(panel, slot, route->breaker, now_ns, &slot_calls, &slot_past)) {
+            struct tally tally = tally_of_slot(panel, slot, breaker, now_ns);
+            if (tally.calls == 0) {
                 continue;
             }
             if (!guest_is_sandboxed() && !panel_slot_lives(&guest.attachment, slot)) {
-                overdue_enter(panel, slot); /* nobody lives there: cleared */
+                overdue_enter(panel, slot);
                 continue;
             }
-            calls += slot_calls;
-            past += slot_past;
+            sum.calls += tally.calls;
+            sum.overdue += tally.overdue;
+            sum.past += tally.past;
         }
     }
-    breaker_note_overdue(route->breaker, generation, calls, past);
+    return sum;
+}
+
+void overdue_count_living(const struct route *route, uint64_t now_ns) {
+    uint16_t generation = control_generation(atomic64_load_acquire(&route->breaker->control));
+    struct tally tally = tally_of_living(route->breaker, now_ns);
+    breaker_note_overdue(route->breaker, generation, tally.overdue, tally.past);
+}
+
+void overdue_recount(const struct route *route, uint64_t now_ns) {
+    uint64_t seen = atomic64_load_relaxed(&route->breaker->in_flight);
+    struct tally tally = tally_of_living(route->breaker, now_ns);
+    /* Not when calls have begun or ended meanwhile: the next one to find it full counts again. */
+    atomic64_swap_acq_rel(&route->breaker->in_flight, &seen, tally.calls);
 }

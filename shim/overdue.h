@@ -30,4 +30,7 @@ void overdue_count(const struct thresholds *thresholds, uint64_t now_ns);
 /* Counts those of one breaker among living processes only, and clears what the dead have left. */
 void overdue_count_living(const struct route *route, uint64_t now_ns);
 
+/* Sets the breaker's count of outstanding calls to those of living processes: where max_in_flight is reached. */
+void overdue_recount(const struct route *route, uint64_t now_ns);
+
 #endif

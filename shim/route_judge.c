@@ -24,6 +24,13 @@ static void note_transition(const struct route *route, const struct transition *
     journal_append(&guest.attachment.panel->journal, &event);
 }
 
+/* True when the holders of a breaker's permits and places have not been asked for a while: the caller asks now. */
+static bool may_ask(struct breaker *breaker, uint64_t now_ns) {
+    uint64_t asked_ns = atomic64_load_relaxed(&breaker->holders_asked_ns);
+    bool recent = now_ns >= asked_ns && now_ns - asked_ns < ASK_HOLDERS_NS;
+    return !recent && atomic64_swap_acq_rel(&breaker->holders_asked_ns, &asked_ns, now_ns);
+}
+
 /* Gives out again the permits of processes that are gone, before the breaker answers: asked at most every
  * ASK_HOLDERS_NS, and always when the breaker would open again for want of an answer. */
 static void free_permits_of_the_dead(const struct route *route, uint64_t now_ns) {
@@ -32,10 +39,7 @@ static void free_permits_of_the_dead(const struct route *route, uint64_t now_ns)
     if (permits == PERMITS_LEFT || guest_is_sandboxed()) {
         return;
     }
-    uint64_t asked_ns = atomic64_load_relaxed(&breaker->holders_asked_ns);
-    bool recent = now_ns >= asked_ns && now_ns - asked_ns < ASK_HOLDERS_NS;
-    if (permits == PERMITS_OUT &&
-        (recent || !atomic64_swap_acq_rel(&breaker->holders_asked_ns, &asked_ns, now_ns))) {
+    if (permits == PERMITS_OUT && !may_ask(breaker, now_ns)) {
         return;
     }
     for (unsigned i = 0; i < route->thresholds->probes && i < PROBES_MAX; i++) {
@@ -118,6 +122,11 @@ static void prepare(const struct route *route, uint64_t now_ns) {
 struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint64_t now_ns) {
     prepare(route, now_ns);
     free_permits_of_the_dead(route, now_ns);
+    uint32_t most = route->thresholds->max_in_flight;
+    if (most != 0 && atomic64_load_relaxed(&route->breaker->in_flight) >= most &&
+        may_ask(route->breaker, now_ns)) {
+        overdue_recount(route, now_ns);
+    }
     uint64_t holder = atomic64_load_relaxed(&guest.holder);
     struct admission admission =
         breaker_admit(route->breaker, route->thresholds, ask, route->enforce, holder, now_ns);
