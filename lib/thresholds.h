@@ -51,6 +51,7 @@ struct thresholds {
     uint16_t open_jitter;   /* 0..10000 */
     uint8_t exempt_spans;   /* used ones of exempt[] */
     uint8_t reserved;
+    uint32_t unused;       /* so that the words below lie alike in 32- and 64-bit processes */
     uint64_t slow_call_ns; /* a response time above it is slow; 0 = off */
     uint64_t open_for_ns;
     uint64_t probe_timeout_ns;

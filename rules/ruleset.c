@@ -18,12 +18,18 @@ struct thresholds thresholds_defaults(void) {
         .error_ratio = 5000,
         .consecutive_errors = 5,
         .refuse_errno = ECONNREFUSED,
+        .scope = SCOPE_DESTINATION,
+        .max_open = 10000, /* no limit */
+        .open_backoff = 100,
+        .open_jitter = 1000,
         .window_ms = 10000,
         .min_calls = 10,
         .min_slow_calls = 1,
         .slow_call_ns = 1000 * MS, /* shown, and never judged by: slow_written is 0 */
         .open_for_ns = 10000 * MS,
         .probe_timeout_ns = 5000 * MS,
+        .open_max_ns = 300 * 1000 * MS,
+        .forget_after_ns = 3600 * 1000 * MS,
     };
 }
 

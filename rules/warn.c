@@ -145,28 +145,10 @@ static void warn_all_hidden(struct draft *draft) {
     }
 }
 
-/* False where a value that it takes was refused: what it will be is not known yet. */
-static bool is_known(const struct draft *draft, uint16_t section) {
-    uint16_t at = section;
-    for (uint16_t steps = 0; at != DRAFT_NO_SECTION && steps < draft->sections; steps++) {
-        if (draft->section[at].bad) {
-            return false;
-        }
-        at = draft->section[at].like;
-    }
-    for (enum rules_key key = KEY_MODE; key < KEY_VALUES; key++) {
-        const struct setting *setting = draft_provenance(draft, section, key).setting;
-        if (setting != NULL && setting->state == SETTING_BAD) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void draft_warn(struct draft *draft) {
     for (uint32_t i = 0; i < draft->ruleset->rules; i++) {
         struct scrutiny rule = {draft, draft->section_of[i], &draft->ruleset->rule[i].thresholds};
-        if (!is_known(draft, rule.section)) {
+        if (!draft_is_known(draft, rule.section)) {
             continue;
         }
         if (rule.is->mode == MODE_OFF) {

@@ -56,12 +56,11 @@ static const struct message_case KEYS[] = {
      "t:2:1: found 'ErrorRatio', expected a key of cutout (did you mean 'error_ratio'?)\n"},
     {"[r]\nzzz = 1%", "t:2:1: found 'zzz', expected a key of cutout\n"},
     {"[r]\ninclude = a", "t:2:1: found 'include' as a key, expected include FILE without '='\n"},
-    {"[r]\nscope = name",
-     "t:2:1: found 'scope', expected a key that this version of cutout knows: this one it "
+    {"[r]\nfallback = name",
+     "t:2:1: found 'fallback', expected a key that this version of cutout knows: this one it "
      "does not know yet\n"},
-    {"[r]\nmax_in_flight = 5",
-     "t:2:1: found 'max_in_flight', expected a key that this version of cutout knows: "
-     "this one it does not know yet\n"},
+    {"[r]\nhttp_errors = 5", "t:2:1: found 'http_errors', expected a key that this version of cutout knows: "
+                             "this one it does not know yet\n"},
     {"[r]\nfailureRateThreshold = 50",
      "t:2:1: found 'failureRateThreshold', a key of Resilience4j, expected 'error_ratio'\n"},
     {"[r]\nslow-call-duration-threshold = 1s",
@@ -76,8 +75,20 @@ static const struct message_case KEYS[] = {
     {"[r]\nbase_ejection_time = 3s",
      "t:2:1: found 'base_ejection_time', a key of Envoy, expected 'open_for'\n"},
     {"[r]\nmaxEjectionPercent = 3",
-     "t:2:1: found 'maxEjectionPercent', a key of Envoy, expected no such key: this "
-     "version has no limit on how many are open\n"},
+     "t:2:1: found 'maxEjectionPercent', a key of Envoy, expected 'max_open'\n"},
+    {"[r]\nmin-health-percent = 3",
+     "t:2:1: found 'min-health-percent', a key of Istio, expected 'max_open' (100% less it)\n"},
+    {"[r]\nmaxEjectionTime = 300s", "t:2:1: found 'maxEjectionTime', a key of Envoy, expected 'open_max'\n"},
+    {"[r]\nexponential_backoff_multiplier = 2",
+     "t:2:1: found 'exponential_backoff_multiplier', a key of Resilience4j, expected 'open_backoff'\n"},
+    {"[r]\nrandomizedWaitFactor = 0.5",
+     "t:2:1: found 'randomizedWaitFactor', a key of Resilience4j, expected 'open_jitter'\n"},
+    {"[r]\nmaxConcurrentCalls = 25",
+     "t:2:1: found 'maxConcurrentCalls', a key of Resilience4j, expected 'max_in_flight'\n"},
+    {"[r]\nmaxconn = 25", "t:2:1: found 'maxconn', a key of HAProxy, expected 'max_in_flight'\n"},
+    {"[r]\ncount = 25",
+     "t:2:1: found 'count', a key of Sentinel, expected 'error_ratio', 'error_count', or 'slow_call'\n"},
+    {"[r]\nwarm_up = 25s", "t:2:1: found 'warm_up', expected a key of cutout (did you mean 'warmup'?)\n"},
     {"[r]\nsuccess_ratio = 50%",
      "t:2:1: found 'success_ratio', a key of another product, expected 'error_ratio' "
      "(100% less it)\n"},
