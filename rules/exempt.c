@@ -54,21 +54,27 @@ static bool read_days(struct piece text, uint8_t *days) {
     }
 }
 
+static bool read_digits(struct piece text, unsigned *number) {
+    *number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.bytes[i] < '0' || text.bytes[i] > '9') {
+            return false;
+        }
+        *number = *number * 10 + (unsigned)(text.bytes[i] - '0');
+    }
+    return text.size > 0 && text.size <= 2;
+}
+
 /* "7:05" or "07:05" in minutes; hours beyond 99 and minutes beyond 59 are none. */
 static bool read_clock(struct piece text, unsigned *minutes) {
     size_t colon = piece_find(text, ':');
-    unsigned part[2] = {0, 0};
-    if (colon < 1 || colon > 2 || text.size != colon + 3) {
+    unsigned hour, minute;
+    if (text.size != colon + 3 || !read_digits(piece_part(text, 0, colon), &hour) ||
+        !read_digits(piece_part(text, colon + 1, text.size), &minute)) {
         return false;
     }
-    for (size_t i = 0; i < text.size; i++) {
-        if (i != colon && (text.bytes[i] < '0' || text.bytes[i] > '9')) {
-            return false;
-        }
-        part[i > colon] = i == colon ? part[1] : part[i > colon] * 10 + (unsigned)(text.bytes[i] - '0');
-    }
-    *minutes = part[0] * 60 + part[1];
-    return part[1] < 60;
+    *minutes = hour * 60 + minute;
+    return minute < 60;
 }
 
 static const char *read_times(struct piece text, struct exempt_span *span) {
