@@ -198,7 +198,7 @@ cases() {
     expect_match "$output" "^[^ ]*/example.rules: fine, [0-9]+ rules$"
     local name names
     mapfile -t names < <(sed -n 's/^\[\([a-z_]*\)\].*/\1/p' "$RULES/presets.rules")
-    expect "${names[*]}" "rpc cache database batch_sql long_poll stream messaging rare"
+    expect "${names[*]}" "rpc cache database third_party batch_sql long_poll stream messaging replicas rare"
     {
         echo "include $RULES/presets.rules"
         for name in "${names[@]}"; do
@@ -206,7 +206,7 @@ cases() {
         done
     } >used.rules
     run "$CUTOUT" rules check used.rules
-    expect "$output" "used.rules: fine, 8 rules"
+    expect "$output" "used.rules: fine, 10 rules"
 }
 
 @test "every key of the language is in the manual page, with its default" {
