@@ -3,6 +3,7 @@
 #include "lib/lane.h"
 
 #define INDEX_BITS 28
+#define HEAP_WAYS  4
 #define INDEX_MASK ((UINT64_C(1) << INDEX_BITS) - 1)
 
 /* --- memory --- */
@@ -34,14 +35,15 @@ void replay_free(struct replay *replay, uint32_t index) {
 
 /* --- the heap of ends --- */
 
+/* Without a branch: none could be foretold. */
 static bool is_before(struct replay_due a, struct replay_due b) {
-    return a.end_ns < b.end_ns || (a.end_ns == b.end_ns && a.order < b.order);
+    return (a.end_ns < b.end_ns) | ((a.end_ns == b.end_ns) & (a.order < b.order));
 }
 
 static void due_push(struct replay *replay, struct replay_due due) {
     uint32_t at = replay->due_count++;
     while (at > 0) {
-        uint32_t parent = (at - 1) / 2;
+        uint32_t parent = (at - 1) / HEAP_WAYS;
         if (!is_before(due, replay->due[parent])) {
             break;
         }
@@ -51,18 +53,23 @@ static void due_push(struct replay *replay, struct replay_due due) {
     replay->due[at] = due;
 }
 
+/* The earliest of the children from `first` on. */
+static uint32_t earliest_child(const struct replay *replay, uint32_t first) {
+    uint32_t end = first + HEAP_WAYS < replay->due_count ? first + HEAP_WAYS : replay->due_count;
+    uint32_t earliest = first;
+    for (uint32_t child = first + 1; child < end; child++) {
+        uint32_t all = -(uint32_t)is_before(replay->due[child], replay->due[earliest]);
+        earliest = (child & all) | (earliest & ~all);
+    }
+    return earliest;
+}
+
 static struct replay_due due_pop(struct replay *replay) {
     struct replay_due first = replay->due[0];
     struct replay_due moved = replay->due[--replay->due_count];
     uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= replay->due_count) {
-            break;
-        }
-        if (child + 1 < replay->due_count && is_before(replay->due[child + 1], replay->due[child])) {
-            child++;
-        }
+    for (uint32_t child = 1; child < replay->due_count; child = at * HEAP_WAYS + 1) {
+        child = earliest_child(replay, child);
         if (!is_before(replay->due[child], moved)) {
             break;
         }

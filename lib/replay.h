@@ -31,18 +31,18 @@ struct replay_lane {
     struct breaker *breaker;
     const struct thresholds *thresholds;
     struct replay_rule *rule;
-    bool enforce;
-    bool asked;           /* it counts in rule->known */
-    bool stale;           /* overdue and past are not what the breaker was told */
+    uint64_t overdue_ns;  /* slow_call where overdue calls are judged, else 0 */
     uint32_t first, last; /* of the list */
     uint32_t frontier;    /* the first call that is not overdue yet */
     uint32_t overdue;
-    uint32_t past;         /* of them past their connect */
-    uint64_t overdue_ns;   /* slow_call where overdue calls are judged, else 0 */
-    uint64_t next_minute;  /* when to look again whether the time of day is exempt */
+    uint32_t past; /* of them past their connect */
+    bool enforce;
+    bool asked;            /* it counts in rule->known */
+    bool stale;            /* overdue and past are not what the breaker was told */
     uint64_t admitted;     /* calls made */
     uint64_t rejected;     /* calls not made */
     uint64_t would_reject; /* of the calls made: those that enforcing would have rejected */
+    uint64_t next_minute;  /* when to look again whether the time of day is exempt */
 };
 
 /* A call outstanding. */
@@ -71,7 +71,7 @@ struct replay_due {
 struct replay {
     struct replay_lane *lanes;
     struct replay_call *calls;
-    struct replay_due *due; /* a binary heap */
+    struct replay_due *due; /* a heap of four ways */
     uint32_t room;          /* of calls and of due */
     uint32_t used;          /* calls[used] and beyond have never been used */
     uint32_t free;          /* list of those that are free again */

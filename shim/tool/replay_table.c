@@ -10,7 +10,10 @@ bool table_open(struct table *table, const struct ruleset *rules, bool observe) 
     memset(table, 0, sizeof *table);
     table->rules = rules;
     table->observe = observe;
-    table->hints = calloc(TABLE_HINTS, sizeof *table->hints);
+    table->hints = aligned_alloc(_Alignof(struct table_hint), TABLE_HINTS * sizeof *table->hints);
+    if (table->hints) {
+        memset(table->hints, 0, TABLE_HINTS * sizeof *table->hints);
+    }
     return table->hints != NULL;
 }
 
@@ -162,37 +165,42 @@ static uint32_t find_target(struct table *table, const struct trace_target *targ
 
 /* --- by text --- */
 
+static uint64_t record_hash(const struct trace_record *record) {
+    uint64_t hash = text_hash(record->destination.bytes, record->destination.size);
+    return record->name.size == 0 ? hash : hash + 3 * text_hash(record->name.bytes, record->name.size);
+}
+
 static bool hint_fits(const struct table_hint *hint, uint64_t hash, const struct trace_record *record) {
-    return hint->hash == hash && hint->destination_size == record->destination.size &&
-           hint->name_size == record->name.size &&
-           memcmp(hint->text, record->destination.bytes, record->destination.size) == 0 &&
-           (record->name.size == 0 ||
-            memcmp(hint->text + record->destination.size, record->name.bytes, record->name.size) == 0);
+    size_t size = record->destination.size;
+    return hint->hash == hash && hint->destination_size == size && hint->name_size == record->name.size &&
+           memcmp(hint->text, record->destination.bytes, size) == 0 &&
+           (record->name.size == 0 || memcmp(hint->text + size, record->name.bytes, record->name.size) == 0);
 }
 
 static void note_hint(struct table_hint *hint, uint64_t hash, const struct trace_record *record,
                       uint32_t lane) {
-    if (record->destination.size + record->name.size > sizeof hint->text) {
+    size_t size = record->destination.size;
+    if (size + record->name.size > sizeof hint->text) {
         return;
     }
     hint->hash = hash;
     hint->lane = lane;
-    hint->destination_size = (uint16_t)record->destination.size;
+    hint->destination_size = (uint16_t)size;
     hint->name_size = (uint16_t)record->name.size;
-    memcpy(hint->text, record->destination.bytes, record->destination.size);
+    memcpy(hint->text, record->destination.bytes, size);
     if (record->name.size > 0) {
-        memcpy(hint->text + record->destination.size, record->name.bytes, record->name.size);
+        memcpy(hint->text + size, record->name.bytes, record->name.size);
     }
 }
 
 uint32_t table_find(struct table *table, const struct trace_record *record, struct trace_error *error) {
-    uint64_t hash = text_hash(record->destination.bytes, record->destination.size);
-    if (record->name.size > 0) {
-        hash += text_hash(record->name.bytes, record->name.size) * 3;
+    uint64_t hash = record_hash(record);
+    struct table_hint *pair = &table->hints[hash % TABLE_HINTS & ~1u];
+    if (hint_fits(&pair[0], hash, record)) {
+        return pair[0].lane;
     }
-    struct table_hint *hint = &table->hints[hash % TABLE_HINTS];
-    if (hint_fits(hint, hash, record)) {
-        return hint->lane;
+    if (hint_fits(&pair[1], hash, record)) {
+        return pair[1].lane;
     }
     struct trace_target target;
     if (!trace_target(record, &target, error)) {
@@ -200,7 +208,8 @@ uint32_t table_find(struct table *table, const struct trace_record *record, stru
     }
     uint32_t lane = find_target(table, &target);
     if (lane != TABLE_NO_MEMORY) {
-        note_hint(hint, hash, record, lane);
+        /* The first place is for newcomers; who is found there again and again has pushed nobody out of the second. */
+        note_hint(&pair[pair[0].destination_size != 0 && pair[1].destination_size == 0], hash, record, lane);
     }
     return lane;
 }

@@ -16,14 +16,14 @@ struct table_name {
     char *host;        /* host name and port under which it was first met, NULL where none is known */
 };
 
-/* What was made of a text before: a hint that the next text with the same place overwrites. */
+/* What was made of a text before: a hint that other texts with the same place overwrite. */
 struct table_hint {
-    uint64_t hash;
+    _Alignas(128) uint64_t hash;
     uint32_t lane;
     uint16_t destination_size, name_size;
     char text[112]; /* destination and name, one behind the other */
 };
-#define TABLE_HINTS 32768u
+#define TABLE_HINTS 32768u /* in pairs: a text may lie in either place of its pair */
 
 struct table {
     const struct ruleset *rules;
