@@ -29,7 +29,7 @@ struct conversation {
     struct atomic64 wait_ns;    /* when the current wait began; 0 = nothing is waited for */
     struct atomic64 waited_ns;  /* waits of this call that are over: connect and session set-up */
     struct atomic64 longest_ns; /* TLS: longest single wait since the last send */
-    struct atomic64 idle_ns;    /* when the last exchange ended */
+    struct atomic64 idle_ns;    /* when the last call ended, or bytes last came in after it */
     struct atomic64 sent_bytes; /* of the current request */
     /* TLS: where the bytes sent stand in the stream of records, see tls_records.h. Until the first bytes out tell what
      * is spoken: 63..56 how many of them are kept, 55..0 these, the first lowest. */

@@ -1,6 +1,7 @@
 #include "lib/exchange.h"
 
 #include "lib/talk.h"
+#include "lib/tls_records.h"
 
 const struct conversation_step exchange_no_step = {
     false, {0, 0, STANDING_NONE}, {.outcome = OUTCOME_IGNORED}};
@@ -166,6 +167,7 @@ static struct conversation_step fail(struct conversation *conversation, uint8_t 
                             ignored ? REASON_NONE : reason, exchange_wait_ns(conversation, now_ns));
         enum conversation_phase next = over ? PHASE_NONE : exchange_phase_after(talk);
         if (exchange_end(conversation, &seen, talk, next, 0, &step, end)) {
+            atomic64_store_relaxed(&conversation->idle_ns, now_ns);
             return step;
         }
     }
@@ -197,22 +199,35 @@ void conversation_half_closed(struct conversation *conversation, uint8_t era) {
 
 /* --- the program leaves --- */
 
+/* True when nothing has been asked of the destination yet: the connect is done, and where TLS is spoken the handshake
+ * too, but no request went out and no word of the server is waited for. */
+static bool is_spare(const struct conversation *conversation, uint64_t talk) {
+    if (talk_phase(talk) == PHASE_FRESH) {
+        return atomic64_load_relaxed(&conversation->wait_ns) == 0;
+    }
+    return talk_phase(talk) == PHASE_REQUEST && talk_has(talk, TALK_HANDSHAKE) &&
+           tls_records_set_up(atomic64_load_relaxed(&conversation->records),
+                              atomic64_load_relaxed(&conversation->longest_ns) != 0);
+}
+
 /* How a call ends whose program leaves it at now_ns (semantics, section 3, "the program gives up"). */
 static struct call_end left_result(const struct conversation *conversation, uint64_t talk,
                                    const struct conversation_leave *leave, uint64_t now_ns) {
     bool connecting = talk_phase(talk) == PHASE_CONNECTING || leave->unconnected;
-    bool fresh = talk_phase(talk) == PHASE_FRESH && !connecting;
+    bool spare = !connecting && is_spare(conversation, talk);
+    bool waits = !spare || leave->waited_here;
     uint64_t wait_ns = exchange_wait_ns(conversation, now_ns);
     uint64_t lasted_ns = atomic64_load_relaxed(&conversation->waited_ns) + wait_ns;
-    bool waits = !fresh || wait_ns != 0 || leave->waited_here;
-    bool gives_up = waits && !leave->arrived &&
-                    (leave->timed_out || (leave->answered && wait_ns != 0 && lasted_ns > leave->give_up_ns));
-    struct call_end end = exchange_result(conversation, talk, OUTCOME_IGNORED, REASON_NONE, wait_ns);
+    bool is_long = !spare && leave->answered && wait_ns != 0 && lasted_ns > leave->give_up_ns;
+    bool gives_up = waits && !leave->arrived && (leave->timed_out || is_long);
+    struct call_end end =
+        exchange_result(conversation, talk, OUTCOME_IGNORED, REASON_NONE, spare && !gives_up ? 0 : wait_ns);
     if (gives_up) {
         end.outcome = OUTCOME_FAILURE;
         end.reason = REASON_TIMEOUT;
         end.past_connect = end.past_connect && !connecting;
-    } else if (fresh && !leave->answered && wait_ns == 0) {
+        end.exchange_ns = end.past_connect ? end.exchange_ns : 0;
+    } else if (spare && !leave->answered) {
         end.outcome = OUTCOME_SUCCESS; /* no exchange ever: there the connect is the call */
     }
     return end;
@@ -225,8 +240,15 @@ struct conversation_step conversation_left(struct conversation *conversation, ui
     for (;;) {
         uint64_t talk = talk_in_era(seen, era);
         enum conversation_phase phase = talk_phase(talk);
-        if (phase != PHASE_CONNECTING && phase != PHASE_FRESH && phase != PHASE_REQUEST) {
+        if (phase == PHASE_NONE) {
             return step;
+        }
+        if (phase != PHASE_CONNECTING && phase != PHASE_FRESH && phase != PHASE_REQUEST) {
+            /* Nothing is outstanding, and a sender in another thread must not begin anything any more. */
+            if (atomic64_swap_acq_rel(&conversation->talk, &seen, talk_with_phase(talk, PHASE_NONE))) {
+                return step;
+            }
+            continue;
         }
         struct call_end end = exchange_is_answered(talk) ? exchange_answered_result(conversation, talk)
                                                          : left_result(conversation, talk, leave, now_ns);

@@ -7,6 +7,7 @@
 #define HANDSHAKE_HELLO 1u
 #define OLD_VERSION     (UINT64_C(1) << 36)
 #define LOOK            (UINT64_C(1) << 35)
+#define LOOK_AGAIN      (UINT64_C(1) << 39)
 #define DATA_SHIFT      37
 #define DATA_MAX        3u
 #define KEPT_BETWEEN    (OLD_VERSION | (uint64_t)DATA_MAX << DATA_SHIFT)
@@ -38,6 +39,18 @@ static uint64_t feed_header(uint64_t state, unsigned char byte, bool *data) {
     return (state & KEPT_BETWEEN) | length | (type == TYPE_HANDSHAKE && length > 0 ? LOOK : 0);
 }
 
+/* One of the first two bytes of a handshake record's body. After a record that is not a hello (message type 1, and a
+ * length whose high byte is 0) it is the client's key exchange in clear or its sealed Finished that went out: TLS 1.2,
+ * for in 1.3 nothing but hellos goes out as a handshake record. What is sealed may begin with any byte. */
+static uint64_t look(uint64_t state, unsigned char byte) {
+    bool again = (state & LOOK_AGAIN) != 0;
+    state &= ~(LOOK | LOOK_AGAIN);
+    if (byte != (again ? 0 : HANDSHAKE_HELLO)) {
+        return state | OLD_VERSION;
+    }
+    return again ? state : state | LOOK_AGAIN;
+}
+
 uint64_t tls_records_feed(uint64_t state, const unsigned char *bytes, size_t size, bool *data) {
     for (size_t at = 0; at < size;) {
         uint64_t left = state & 0xffff;
@@ -45,13 +58,9 @@ uint64_t tls_records_feed(uint64_t state, const unsigned char *bytes, size_t siz
             state = feed_header(state, bytes[at++], data);
             continue;
         }
-        if ((state & LOOK) != 0) {
-            /* A handshake record after which it is not a hello that follows in clear: the client's key exchange or
-             * (encrypted) Finished of TLS 1.2. In 1.3 nothing but hellos goes out as a handshake record. */
-            state &= ~LOOK;
-            if (bytes[at] != HANDSHAKE_HELLO) {
-                state |= OLD_VERSION;
-            }
+        if ((state & (LOOK | LOOK_AGAIN)) != 0) {
+            state = look(state, bytes[at++]) - 1;
+            continue;
         }
         size_t step = size - at < left ? size - at : (size_t)left;
         at += step;
@@ -62,4 +71,8 @@ uint64_t tls_records_feed(uint64_t state, const unsigned char *bytes, size_t siz
 
 bool tls_records_request_begun(uint64_t state) {
     return data_records(state) >= ((state & OLD_VERSION) != 0 ? 1u : 2u);
+}
+
+bool tls_records_set_up(uint64_t state, bool heard) {
+    return (state & OLD_VERSION) != 0 ? heard : data_records(state) > 0;
 }

@@ -119,8 +119,13 @@ assert os.open("/dev/null", 0) == 0 and os.open("/dev/null", 0) == 2'
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-int main(void) {
+int main(int argc, char **argv) {
     int fds[2];
+    char line[4096];
+    FILE *maps = argc > 1 ? fopen(argv[1], "r") : NULL;
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        fputs(line, stdout);
+    }
     char byte = 0;
     socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
     struct pollfd wait = {fds[1], POLLIN, 0};
@@ -133,7 +138,8 @@ C
     musl-gcc -o small_musl small.c
     same ./small_static
     same ./small_musl
-    guarded ./small_musl
+    guarded ./small_musl /proc/self/maps | grep -q "$SHIM" || fail "musl did not load it"
+    ! guarded ./small_static /proc/self/maps | grep -q "$SHIM" || fail "a static program loaded it"
 }
 
 @test "unusable settings never stop a program, and the kill switch leaves it alone" {
