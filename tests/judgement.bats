@@ -51,7 +51,7 @@ open_for = 60s
     kill -STOP "$REDIS_PID"
     hang 8
     # Whoever asks next finds it ill: not one of the eight has come back.
-    rejected() { guarded redis-cli -p "$PORT" PING 2>&1 | grep -q "Connection refused"; }
+    rejected() { guarded timeout 1 redis-cli -p "$PORT" PING 2>&1 | grep -q "Connection refused"; }
     retry_until 10 rejected
     for pid in "${HUNG[@]}"; do
         kill -0 "$pid"
@@ -178,9 +178,10 @@ open_for = 60s'
     expect_breaker tcp://127.0.0.1:1 '.total.errors, .total.rejected, .total.would_reject' $'6\n1\n1'
 }
 
-# transitions_of_events / transitions_of_replay: "time from>to:cause" a line.
-transitions_of_events() {
-    events_json 'select(.to != null) | "\(.at) \(.from)>\(.to):\(.cause)"'
+# transitions FILE: "time from>to:cause" of each change of this test's server, a line each.
+transitions() {
+    jq -r --arg here "$(here)" 'select(.to != null and .destination == $here) |
+        "\(.at) \(.from)>\(.to):\(.cause)"' "$1"
 }
 
 @test "a recording replays to the transitions that the live breakers reported" {
@@ -196,25 +197,28 @@ open_jitter = 0%
 probes = 2'
     start_server
     cat >traffic <<'S'
-for n in $(seq 60); do
-    [[ $n == 20 ]] && printf 'reset\n' >&9 && read -r _ <&9
-    [[ $n == 35 ]] && printf 'answer\n' >&9 && read -r _ <&9
+tell() {
+    exec 9<>"/dev/tcp/127.0.0.1/$2"
+    printf '%s\n' "$1" >&9
+    read -r _ <&9
+    exec 9>&-
+}
+for n in $(seq 80); do
+    [[ $n != 10 ]] || tell reset "$2"
+    [[ $n != 45 ]] || tell answer "$2"
     curl -s -o /dev/null -m 2 "http://127.0.0.1:$1/"
     sleep 0.04
 done
 exit 0
 S
-    run "${LIMIT[@]}" "$CUTOUT" run --record calls.trace -- bash -c "exec 9<>/dev/tcp/127.0.0.1/$CONTROL; . ./traffic" - "$PORT"
+    run "${LIMIT[@]}" "$CUTOUT" run --record calls.trace -- bash traffic "$PORT" "$CONTROL"
     expect "$status" 0
-    transitions_of_events >live
-    run "${LIMIT[@]}" "$CUTOUT" replay -r cutout.rules --observe --json calls.trace
-    expect "$status" 0
-    printf '%s\n' "$output" | jq -r 'select(.to != null) | "\(.at) \(.from)>\(.to):\(.cause)"' >replayed
-    # The control connection is another destination, and is never asked twice.
-    cut -d' ' -f2 live >live.causes
-    cut -d' ' -f2 replayed >replayed.causes
-    diff live.causes replayed.causes
+    "${LIMIT[@]}" "$CUTOUT" events -p "$CUTOUT_PANEL" --json >live.json
+    "${LIMIT[@]}" "$CUTOUT" replay -r cutout.rules --observe --json calls.trace >replayed.json
+    transitions live.json >live
+    transitions replayed.json >replayed
     [[ $(wc -l <live) -ge 3 ]] || fail "too few transitions:" "$(cat live)"
+    expect "$(cut -d' ' -f2 replayed)" "$(cut -d' ' -f2 live)" "the replayed transitions"
     # Within one bucket, 200 ms.
     paste -d' ' live replayed | while read -r a _ b _; do
         jq -en "($a - $b) | fabs <= 0.2" >/dev/null || fail "$a and $b are more than a bucket apart"
