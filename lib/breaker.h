@@ -17,6 +17,7 @@
 
 #include "lib/atomic64.h"
 #include "lib/endpoint.h"
+#include "lib/histogram.h"
 #include "lib/outcome.h"
 #include "lib/thresholds.h"
 #include "lib/window.h"
@@ -87,6 +88,7 @@ struct breaker {
     struct window window;
     struct atomic64 permits[PROBES_MAX];
     struct breaker_totals totals;
+    struct histogram histogram; /* response times of the calls in totals.calls */
     /* Who it is. Written once by its maker before `made` is released, read by all. */
     struct atomic64 made;
     struct endpoint endpoint;

@@ -321,8 +321,10 @@ static void finish_probe(struct breaker *breaker, const struct thresholds *thres
     }
 }
 
-static void count_totals(struct breaker_totals *totals, const struct call_end *end, bool slow) {
+static void count_totals(struct breaker *breaker, const struct call_end *end, bool slow) {
+    struct breaker_totals *totals = &breaker->totals;
     atomic64_add_relaxed(&totals->calls, 1);
+    histogram_add(&breaker->histogram, end->response_ns);
     if (slow) {
         atomic64_add_relaxed(&totals->slow, 1);
     }
@@ -364,7 +366,7 @@ struct transition breaker_finish(struct breaker *breaker, const struct threshold
         breaker_landed(breaker, thresholds);
     }
     bool slow = thresholds->slow_call_ns != 0 && end->response_ns > thresholds->slow_call_ns;
-    count_totals(&breaker->totals, end, slow);
+    count_totals(breaker, end, slow);
     uint64_t control = atomic64_load_acquire(&breaker->control);
     if (ticket.standing != STANDING_COUNTED || control_generation(control) != ticket.generation) {
         return transition;
