@@ -182,10 +182,13 @@ static bool parse_place(const char *text, size_t size, enum endpoint_scheme sche
     }
     char written[ENDPOINT_NAME_MAX + 1];
     size_t length = text_unescape(text, size, written, sizeof written);
-    if (memchr(text, ':', size) != NULL || !is_host_name(written, length)) {
+    if (length == 0 || memchr(text, ':', size) != NULL) {
         return false;
     }
     length = endpoint_canonical_name(written, name, ENDPOINT_NAME_MAX + 1);
+    if (!is_host_name(name, length)) {
+        return false;
+    }
     *endpoint = endpoint_by_name(scheme, name, length, port);
     return true;
 }

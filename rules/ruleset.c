@@ -112,11 +112,20 @@ static bool pattern_matches(const struct ruleset *ruleset, const struct pattern 
     return text_fits(ruleset, pattern, subject);
 }
 
-uint32_t ruleset_match(const struct ruleset *ruleset, const struct endpoint *endpoint, const char *text,
-                       const char *host) {
+static struct subject subject_of(const struct endpoint *endpoint, const char *text, const char *host) {
     bool named = endpoint->scheme == SCHEME_UNIX || endpoint->scheme == SCHEME_DNS;
     const char *bytes = named ? text : host;
-    struct subject subject = {bytes, bytes != NULL ? strlen(bytes) : 0};
+    return (struct subject){bytes, bytes != NULL ? strlen(bytes) : 0};
+}
+
+bool ruleset_pattern_matches(const struct ruleset *ruleset, const struct pattern *pattern,
+                             const struct endpoint *endpoint, const char *text, const char *host) {
+    return pattern_matches(ruleset, pattern, endpoint, subject_of(endpoint, text, host));
+}
+
+uint32_t ruleset_match(const struct ruleset *ruleset, const struct endpoint *endpoint, const char *text,
+                       const char *host) {
+    struct subject subject = subject_of(endpoint, text, host);
     uint32_t patterns = bounded(ruleset->patterns, RULESET_PATTERNS);
     for (uint32_t i = 0; i < patterns; i++) {
         const struct pattern *pattern = &ruleset->pattern[i];

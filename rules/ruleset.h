@@ -71,6 +71,10 @@ struct thresholds thresholds_defaults(void);
 uint32_t ruleset_match(const struct ruleset *ruleset, const struct endpoint *endpoint, const char *text,
                        const char *host);
 
+/* True when that one pattern matches, as ruleset_match takes it. */
+bool ruleset_pattern_matches(const struct ruleset *ruleset, const struct pattern *pattern,
+                             const struct endpoint *endpoint, const char *text, const char *host);
+
 /* The rule with that index, or the first rule when the index is out of range. Never NULL. */
 const struct rule *ruleset_rule(const struct ruleset *ruleset, uint32_t index);
 

@@ -223,14 +223,16 @@ cases() {
 
 @test "rules without a word, with a wrong one or one too many is a usage error" {
     local words
-    for words in "" "chekc" "check" "check a b" "check --quick a" "show a" "show -r" "show -x"; do
+    for words in "" "chekc" "check" "check a b" "check --quick a" "show a" "show -r" "show -x" \
+        "explain" "explain a:1 b:1" "explain -r" "explain --json a:1" "explain a" "explain a:0x1" "explain a:65536" \
+        "explain tcp://" "explain http://a:1" "explain 10.0.0.256:1" "explain ::1:80"; do
         # shellcheck disable=SC2086  # words it is
         run --separate-stderr "$CUTOUT" rules $words
         expect "$status" 2 "status of 'rules $words'"
         expect "$output" ""
         expect_match "$stderr" "^cutout: rules"
     done
-    for words in "--help" "check --help" "show --help"; do
+    for words in "--help" "check --help" "show --help" "explain --help"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$CUTOUT" rules $words
         expect "$status" 0 "status of 'rules $words'"
