@@ -96,6 +96,16 @@ struct transition breaker_force(struct breaker *breaker, enum breaker_state stat
     return transition;
 }
 
+struct transition breaker_reset(struct breaker *breaker, uint64_t now_ns) {
+    static const struct change anew = {STATE_CLOSED, CAUSE_OPERATOR, false, 0, 0};
+    struct transition transition = {0};
+    uint64_t seen = atomic64_load_acquire(&breaker->control);
+    for (unsigned turn = 0; turn < TURNS_MAX && !change_state(breaker, &seen, anew, now_ns, &transition);
+         turn++) {
+    }
+    return transition;
+}
+
 void breaker_adopt(struct breaker *breaker, const struct thresholds *thresholds) {
     bool judged = thresholds->slow_written && thresholds->slow_ratio != 0;
     atomic64_store_relaxed(&breaker->slow_call_us, judged ? thresholds->slow_call_ns / 1000 : 0);
@@ -174,6 +184,11 @@ bool breaker_free_permit(struct breaker *breaker, unsigned index, uint64_t word)
 }
 
 /* --- what people see --- */
+
+bool breaker_is_forced(const struct breaker *breaker) {
+    unsigned state = control_state(atomic64_load_relaxed(&breaker->control));
+    return state == STATE_FORCED_OPEN || state == STATE_DISABLED;
+}
 
 bool breaker_is_shut(const struct breaker *breaker) {
     unsigned state = control_state(atomic64_load_relaxed(&breaker->control));

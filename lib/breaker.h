@@ -81,6 +81,7 @@ struct breaker {
     struct atomic64 admitted_ns; /* when a call was last admitted, plus 1; kept only where warmup is set */
     struct atomic64 warm_ns;     /* when the warm-up began, plus 1; 0 = never */
     struct atomic64 exempt;    /* not 0: the time of day is one of slow_exempt's; kept by whoever knows it */
+    struct atomic64 override;  /* an operator's word on this destination, see override.h */
     struct atomic64 capped_ns; /* when a trip was last capped, plus 1 */
     struct atomic64 slow_call_us; /* what counts as overdue; 0 = nothing does */
     struct atomic64 answered;     /* not 0: an exchange with this destination has ended in bytes received */
@@ -174,6 +175,9 @@ void breaker_note_overdue(struct breaker *breaker, uint16_t generation, uint32_t
 /* An operator's word: STATE_FORCED_OPEN, STATE_DISABLED, or STATE_CLOSED to lift either (window empty, warm-up begun). */
 struct transition breaker_force(struct breaker *breaker, enum breaker_state state, uint64_t now_ns);
 
+/* An operator begins it anew: CLOSED, window empty, calls in flight count for the totals only. */
+struct transition breaker_reset(struct breaker *breaker, uint64_t now_ns);
+
 /* Counts how a call ended and takes the verdict. */
 struct transition breaker_finish(struct breaker *breaker, const struct thresholds *thresholds,
                                  struct ticket ticket, const struct call_end *end, uint64_t now_ns);
@@ -211,6 +215,9 @@ struct breaker_view {
     struct window_sums sums;
 };
 struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns);
+
+/* True while an operator has it FORCED_OPEN or DISABLED. */
+bool breaker_is_forced(const struct breaker *breaker);
 
 /* True in OPEN and HALF_OPEN: what max_open counts. */
 bool breaker_is_shut(const struct breaker *breaker);

@@ -14,6 +14,7 @@
 #include "lib/endpoint.h"
 #include "lib/flight.h"
 #include "lib/journal.h"
+#include "lib/override.h"
 #include "lib/recording.h"
 
 #include <stdbool.h>
@@ -61,6 +62,7 @@ struct panel_rules {
     struct atomic64 current; /* version << 8 | buffer + 1; 0 = the built-in defaults, version 0 */
     struct atomic64 claim; /* monotonic ns when a loader took the right to load; 0 = free; stale after 5 s */
     struct atomic64 loaded_unix_ns;
+    struct atomic64 looked_ns; /* when a running process last looked whether the file differs */
     struct atomic64 bad; /* not 0: the file last seen was refused (1) or not to be read (2); see `error` */
     struct atomic64 withheld; /* not 0: a file is named but no good rules were ever loaded: observe only */
     struct atomic64 named;    /* not 0: `file` is settled, for as long as the panel lives */
@@ -95,6 +97,7 @@ struct panel {
     struct atomic64 breakers_used;        /* number of breakers ever taken; the first ones of `breakers` */
     struct atomic64 spares[PANEL_SPARES]; /* index + 1 of a place taken but not needed; 0 = none */
     struct atomic64 index[PANEL_INDEX_CELLS]; /* hash's high 32 bits << 32 | breaker's index + 1; 0 = free */
+    struct overrides overrides;
     struct panel_overdue overdue;
     struct breaker breakers[PANEL_BREAKERS];
     struct flights flights[PANEL_PROCESSES]; /* by slot */

@@ -54,11 +54,12 @@ static bool begin_attempt(struct connect_call *call, int fd, const struct sockad
         !address_endpoint(address, length, kind, &endpoint, text)) {
         return true;
     }
+    call->before_ns = clock_monotonic_ns();
+    guest_look_at_rules(call->before_ns);
     struct route route = route_to(&endpoint, text);
     if (route.breaker == NULL || !guest_is_self()) {
         return true;
     }
-    call->before_ns = clock_monotonic_ns();
     struct ticket ticket = route_admit(&route, ASK_CONNECT, call->before_ns);
     if (ticket.standing == STANDING_REJECTED) {
         /* As the kernel would: a bad descriptor stays one. Whatever the table believes, the kernel is asked. */

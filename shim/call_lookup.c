@@ -41,12 +41,13 @@ bool call_lookup_begin(struct lookup_call *call, const char *node) {
     call->named = true;
     struct endpoint endpoint = endpoint_named(SCHEME_DNS, call->name, size);
     guest_era();
+    call->before_ns = clock_monotonic_ns();
+    guest_look_at_rules(call->before_ns);
     struct route route = route_to(&endpoint, call->name);
     if (route.breaker == NULL) {
         return true;
     }
     call->place = route.place;
-    call->before_ns = clock_monotonic_ns();
     call->ticket = route_admit(&route, ASK_CONNECT, call->before_ns);
     call->judged = call->ticket.standing != STANDING_REJECTED;
     call->shown = call->judged ? overdue_lookup_begun(&route, call->ticket, call->before_ns) : 0;

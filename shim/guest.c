@@ -72,6 +72,7 @@ __attribute__((constructor)) static void guest_begin(void) {
     }
     uint32_t pid = own_pid();
     struct panel *panel = guest.attachment.panel;
+    load_remember_root();
     load_refresh(panel, &guest.environment, pid);
     claim(pid);
     if (journal_end(&panel->journal) == 0) {
@@ -112,6 +113,13 @@ bool guest_is_self(void) {
         return true;
     }
     return pid == PID_BEING_SET || guest_is_sandboxed() || pid == own_pid();
+}
+
+void guest_look_at_rules(uint64_t now_ns) {
+    if (!guest_is_sandboxed()) {
+        load_look(guest.attachment.panel, &guest.environment, (uint32_t)atomic64_load_relaxed(guest_pid),
+                  now_ns);
+    }
 }
 
 bool guest_has_mode(uint8_t *mode) {

@@ -55,6 +55,13 @@ void load_close(struct load *load);
  * this process's, for the journal. */
 void load_refresh(struct panel *panel, const struct environment *environment, uint32_t pid);
 
+/* The root directory is the one that the rules file's path is meant in: called once, by the constructor. */
+void load_remember_root(void);
+
+/* While the program runs: looks whether the rules file differs, at most once in 2 s a panel, and puts it into force. Not to
+ * be called in a sandbox. now_ns is the monotonic time. */
+void load_look(struct panel *panel, const struct environment *environment, uint32_t pid, uint64_t now_ns);
+
 /* The ruleset in force, and its version in *version. Never NULL: the built-in defaults where nothing was
  * loaded. */
 const struct ruleset *load_rules_in_force(const struct panel *panel, uint64_t *version);

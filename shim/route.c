@@ -28,12 +28,18 @@ static enum rule_mode mode_of(const struct endpoint *endpoint, const struct thre
                               uint32_t rule) {
     uint8_t mode = thresholds->mode;
     guest_has_mode(&mode);
-    bool withheld = atomic64_load_relaxed(&guest.attachment.panel->rules.withheld) != 0;
-    /* Look-ups are rejected only where a rule names them; without good rules nothing is. */
-    if (mode != MODE_OFF && (withheld || (endpoint->scheme == SCHEME_DNS && rule == 0))) {
+    /* Look-ups are rejected only where a rule names them. */
+    if (mode != MODE_OFF && endpoint->scheme == SCHEME_DNS && rule == 0) {
         return MODE_OBSERVE;
     }
     return (enum rule_mode)mode;
+}
+
+/* True when an operator has a word on the rule's destinations: it holds even where the rule itself is off. */
+static bool is_overridden(const struct rule *rule) {
+    const struct overrides *overrides = &guest.attachment.panel->overrides;
+    return atomic64_load_relaxed(&overrides->any) != 0 &&
+           override_effective(overrides, rule->key, NULL, clock_monotonic_ns()) != OVERRIDE_NONE;
 }
 
 /* Fills in all but the breaker. False when the endpoint is not to be judged. */
@@ -43,7 +49,8 @@ static bool route_by_rule(struct route *route, const struct endpoint *endpoint, 
     route->thresholds = &ruleset_rule(rules, rule)->thresholds;
     enum rule_mode mode = mode_of(endpoint, route->thresholds, rule);
     route->enforce = mode == MODE_ENFORCE;
-    return mode != MODE_OFF && !(needs_rule && rule == 0);
+    route->withheld = atomic64_load_relaxed(&guest.attachment.panel->rules.withheld) != 0;
+    return (mode != MODE_OFF || is_overridden(ruleset_rule(rules, rule))) && !(needs_rule && rule == 0);
 }
 
 /* --- destinations --- */
@@ -147,7 +154,8 @@ struct route route_to(const struct endpoint *endpoint, const char *text) {
     uint64_t tag = (hash >> 32) << 32 | (version & 0xffff) << 16;
     uint64_t word = atomic64_load_relaxed(hint);
     if ((word & ~UINT64_C(0xffff)) == tag && (word & 0xffff) != 0) {
-        if ((word & 0xffff) == KNOWN_NONE) {
+        bool overridden = atomic64_load_relaxed(&guest.attachment.panel->overrides.any) != 0;
+        if ((word & 0xffff) == KNOWN_NONE && !overridden) {
             return route;
         }
         if (is_known(&route, word, endpoint, length ? name : NULL, rules, version)) {

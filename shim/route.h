@@ -15,6 +15,7 @@ struct route {
     struct breaker *breaker; /* NULL: not judged */
     const struct thresholds *thresholds;
     uint64_t place; /* rules version << 32 | rule << 16 | breaker: what a connection keeps of it */
+    bool withheld;  /* a rules file is named and none was ever good: nothing is rejected, whoever says so */
     bool enforce;   /* false: observe */
 };
 

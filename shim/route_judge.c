@@ -119,8 +119,30 @@ static void prepare(const struct route *route, uint64_t now_ns) {
     overdue_count(thresholds, now_ns);
 }
 
+/* Puts an operator's word into force on this breaker, or takes back one that is lifted. Returns whether to enforce. */
+static bool obey(const struct route *route, uint64_t now_ns) {
+    static const enum breaker_state state_of[] = {[OVERRIDE_NONE] = STATE_CLOSED,
+                                                  [OVERRIDE_OPEN] = STATE_FORCED_OPEN,
+                                                  [OVERRIDE_OFF] = STATE_DISABLED,
+                                                  [OVERRIDE_OBSERVE] = STATE_CLOSED,
+                                                  [OVERRIDE_ENFORCE] = STATE_CLOSED};
+    struct breaker *breaker = route->breaker;
+    enum override says =
+        override_effective(&guest.attachment.panel->overrides, breaker->rule_key, &breaker->override, now_ns);
+    bool forced = breaker_is_forced(breaker);
+    if (says != OVERRIDE_NONE || forced) {
+        struct transition transition = breaker_force(breaker, state_of[says], now_ns);
+        note_transition(route, &transition);
+    }
+    if (says == OVERRIDE_OBSERVE || says == OVERRIDE_OFF) {
+        return false;
+    }
+    return route->enforce || says == OVERRIDE_ENFORCE || says == OVERRIDE_OPEN;
+}
+
 struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint64_t now_ns) {
     prepare(route, now_ns);
+    bool enforce = obey(route, now_ns) && !route->withheld;
     free_permits_of_the_dead(route, now_ns);
     uint32_t most = route->thresholds->max_in_flight;
     if (most != 0 && atomic64_load_relaxed(&route->breaker->in_flight) >= most &&
@@ -129,12 +151,12 @@ struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint6
     }
     uint64_t holder = atomic64_load_relaxed(&guest.holder);
     struct admission admission =
-        breaker_admit(route->breaker, route->thresholds, ask, route->enforce, holder, now_ns);
+        breaker_admit(route->breaker, route->thresholds, ask, enforce, holder, now_ns);
     note_transition(route, &admission.transition);
     if (admission.transition.pending && decide_pending(route, &admission.transition, now_ns)) {
         /* It has tripped by calls that hang: this one asks again, and is the first to be rejected. */
         breaker_release(route->breaker, route->thresholds, admission.ticket);
-        admission = breaker_admit(route->breaker, route->thresholds, ask, route->enforce, holder, now_ns);
+        admission = breaker_admit(route->breaker, route->thresholds, ask, enforce, holder, now_ns);
         note_transition(route, &admission.transition);
     }
     return admission.ticket;
