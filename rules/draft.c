@@ -164,24 +164,25 @@ bool draft_is_known(const struct draft *draft, uint16_t section) {
 static void refuse_open_max(struct draft *draft, uint16_t section, const struct thresholds *is) {
     struct provenance most = draft_provenance(draft, section, KEY_OPEN_MAX);
     struct provenance first = draft_provenance(draft, section, KEY_OPEN_FOR);
-    bool first_is_nearer = first.setting != NULL && first.steps < most.steps;
+    bool by_first = first.setting != NULL && first.steps < most.steps;
+    const struct setting *nearer = by_first ? first.setting : most.setting;
+    const struct setting *other = by_first ? most.setting : first.setting;
+    if (nearer == NULL) {
+        return; /* not written, it is never below open_for */
+    }
     char bytes[NOTE_TEXT_MAX];
     struct text text = text_in(bytes, sizeof bytes);
-    text_add(&text, first_is_nearer ? "found 'open_for = " : "found 'open_max = ");
-    text_add_duration(&text, first_is_nearer ? is->open_for_ns : is->open_max_ns);
-    text_add(&text, first_is_nearer ? "', expected at most the 'open_max', "
-                                    : "', expected at least the 'open_for', ");
-    text_add_duration(&text, first_is_nearer ? is->open_max_ns : is->open_for_ns);
-    struct place place = (first_is_nearer ? first : most).setting->place;
-    struct place other = (first_is_nearer ? most : first).setting != NULL
-                             ? (first_is_nearer ? most : first).setting->place
-                             : (struct place){0};
-    if (other.line > 0) {
+    text_add(&text, by_first ? "found 'open_for = " : "found 'open_max = ");
+    text_add_duration(&text, by_first ? is->open_for_ns : is->open_max_ns);
+    text_add(&text,
+             by_first ? "', expected at most the 'open_max', " : "', expected at least the 'open_for', ");
+    text_add_duration(&text, by_first ? is->open_max_ns : is->open_for_ns);
+    if (other != NULL) {
         text_add(&text, " (");
-        text_add_place(&text, draft->sources, other, place.source);
+        text_add_place(&text, draft->sources, other->place, nearer->place.source);
         text_add(&text, ")");
     }
-    notes_add(draft->notes, place, false, bytes);
+    notes_add(draft->notes, nearer->place, false, bytes);
 }
 
 void draft_check(struct draft *draft) {
