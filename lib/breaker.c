@@ -4,6 +4,8 @@
 #include "lib/control.h"
 #include "lib/permit.h"
 
+#include <string.h>
+
 /* See TURNS_MAX in window.c: only a panel that is being scribbled over makes a loop this long. */
 #define TURNS_MAX (1u << 16)
 
@@ -184,6 +186,24 @@ bool breaker_free_permit(struct breaker *breaker, unsigned index, uint64_t word)
 }
 
 /* --- what people see --- */
+
+void breaker_wipe(struct breaker *breaker) {
+    uint64_t control = atomic64_load_relaxed(&breaker->control);
+    uint16_t generation = (uint16_t)(control_generation(control) + 1);
+    atomic64_store_release(&breaker->control, control_make(STATE_CLOSED, false, 0, generation, 0));
+    struct atomic64 *const words[] = {
+        &breaker->row,           &breaker->past_connect, &breaker->since_ns,     &breaker->last_permit_ns,
+        &breaker->overdue,       &breaker->in_flight,    &breaker->asked_ns,     &breaker->admitted_ns,
+        &breaker->warm_ns,       &breaker->exempt,       &breaker->override,     &breaker->capped_ns,
+        &breaker->answered,      &breaker->rule_ref,     &breaker->slow_call_us, &breaker->holders_asked_ns,
+        &breaker->protocol_seen, &breaker->window.shape, &breaker->window.pace};
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+        atomic64_store_relaxed(words[i], 0);
+    }
+    memset(&breaker->totals, 0, sizeof breaker->totals);
+    memset(&breaker->histogram, 0, sizeof breaker->histogram);
+    memset(breaker->name, 0, sizeof breaker->name);
+}
 
 bool breaker_is_forced(const struct breaker *breaker) {
     unsigned state = control_state(atomic64_load_relaxed(&breaker->control));

@@ -91,7 +91,8 @@ struct breaker {
     struct breaker_totals totals;
     struct histogram histogram; /* response times of the calls in totals.calls */
     /* Who it is. Written once by its maker before `made` is released, read by all. */
-    struct atomic64 made;
+    struct atomic64
+        made; /* odd: it is somebody's; rises by one whenever that changes, so it tells lives of a place apart */
     struct endpoint endpoint;
     uint64_t rule_key; /* text_hash of the rule's name */
     char rule[BREAKER_RULE_MAX];
@@ -215,6 +216,15 @@ struct breaker_view {
     struct window_sums sums;
 };
 struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns);
+
+/* True when a `made` word says that the breaker is somebody's. */
+static inline bool breaker_is_made(uint64_t made) {
+    return (made & 1) != 0;
+}
+
+/* Empties a breaker that is not made any more: as new, but for the generation, which rises, so that calls still under way
+ * mean nothing to whoever gets its place. */
+void breaker_wipe(struct breaker *breaker);
 
 /* True while an operator has it FORCED_OPEN or DISABLED. */
 bool breaker_is_forced(const struct breaker *breaker);

@@ -95,6 +95,7 @@ struct panel {
     struct process processes[PANEL_PROCESSES];
     struct journal journal;
     struct atomic64 breakers_used;        /* number of breakers ever taken; the first ones of `breakers` */
+    struct atomic64 recycle_hand;         /* where the last search for an idle breaker ended */
     struct atomic64 spares[PANEL_SPARES]; /* index + 1 of a place taken but not needed; 0 = none */
     struct atomic64 index[PANEL_INDEX_CELLS]; /* hash's high 32 bits << 32 | breaker's index + 1; 0 = free */
     struct overrides overrides;
@@ -114,6 +115,10 @@ uint32_t panel_find(const struct panel *panel, const struct endpoint *endpoint, 
  * middle costs one unused place. */
 uint32_t panel_find_or_make(struct panel *panel, const struct endpoint *endpoint, const char *endpoint_name,
                             const char *rule, uint64_t rule_key);
+
+/* Frees the place of a breaker that is idle for a minute, CLOSED and free of failures, for panel_find_or_make to give to
+ * another destination. False when it met none among the 256 it looked at. now_ns is the monotonic time. */
+bool panel_recycle(struct panel *panel, uint64_t now_ns);
 
 /* The breaker with that index, or NULL when the index is out of range or not made. */
 struct breaker *panel_breaker(struct panel *panel, uint32_t index);

@@ -62,6 +62,12 @@ uint64_t window_bucket_number(const struct window *window, uint64_t now_ns) {
     return shape.buckets ? number_at(window, shape, now_ns) : 0;
 }
 
+bool window_is_idle(const struct window *window, uint64_t now_ns, uint64_t idle_ns) {
+    struct shape shape = shape_of(window);
+    uint64_t end_us = (atomic64_load_relaxed(&window->pace) + 1) * (uint64_t)shape.bucket_us;
+    return !shape.buckets || end_us + idle_ns / 1000 <= now_ns / 1000;
+}
+
 bool window_covers(const struct window *window, uint64_t bucket, uint64_t now_ns) {
     struct shape shape = shape_of(window);
     if (!shape.buckets) {

@@ -58,7 +58,7 @@ void overdue_show(const struct connection *connection) {
     for (unsigned turn = 0; turn < SHOW_TURNS; turn++) {
         uint64_t talk = atomic64_load_acquire(&connection->conversation.talk);
         struct conversation_flight seen = conversation_flight(&connection->conversation, guest_era());
-        struct flight flight = {(uint32_t)(atomic64_load_relaxed(&connection->place) & 0xffff),
+        struct flight flight = {route_breaker_in(atomic64_load_relaxed(&connection->place)),
                                 seen.ticket.generation, seen.past_connect,
                                 seen.waits && seen.ticket.standing == STANDING_COUNTED, seen.since_ns};
         uint64_t next = seen.outstanding ? flight_word(flight) : 0;
@@ -87,7 +87,7 @@ void overdue_hide(const struct connection *connection, struct call_end *end) {
 }
 
 uint32_t overdue_lookup_begun(const struct route *route, struct ticket ticket, uint64_t now_ns) {
-    struct flight flight = {(uint32_t)(route->place & 0xffff), ticket.generation, true,
+    struct flight flight = {route_breaker_in(route->place), ticket.generation, true,
                             ticket.standing == STANDING_COUNTED, now_ns};
     for (uint32_t i = FLIGHT_CONNECTIONS; i < FLIGHT_WORDS; i++) {
         struct atomic64 *word = own_word(i);

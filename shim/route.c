@@ -17,8 +17,23 @@
 #define KNOWN_NONE 0xffffu /* covered by no rule, or by one that is off */
 static struct atomic64 known[KNOWN];
 
-static uint32_t version_in(uint64_t place) {
-    return (uint32_t)(place >> 32);
+_Static_assert(PANEL_BREAKERS <= 1 << 14 && RULESET_RULES <= 1 << 10, "a place has so many bits for them");
+#define VERSION_MASK UINT64_C(0xffffff)
+
+static uint64_t place_of(const struct breaker *breaker, uint64_t version, uint32_t rule, uint32_t index) {
+    uint64_t life = atomic64_load_relaxed(&breaker->made) & 0xffff;
+    return life << 48 | (version & VERSION_MASK) << 24 | (uint64_t)rule << 14 | index;
+}
+
+/* The breaker of a place, if it still is the same destination's. */
+static struct breaker *breaker_in(uint64_t place) {
+    struct breaker *breaker = panel_breaker(guest.attachment.panel, route_breaker_in(place));
+    return breaker != NULL && (atomic64_load_relaxed(&breaker->made) & 0xffff) == place >> 48 ? breaker
+                                                                                              : NULL;
+}
+
+static uint64_t version_in(uint64_t place) {
+    return place >> 24 & VERSION_MASK;
 }
 
 /* --- rules --- */
@@ -69,6 +84,10 @@ static void note_name(struct breaker *breaker, const struct endpoint *endpoint, 
 static uint32_t make_breaker(const struct endpoint *endpoint, const char *text, const struct rule *rule) {
     struct panel *panel = guest.attachment.panel;
     uint32_t index = panel_find_or_make(panel, endpoint, text, rule->name, rule->key);
+    if (index == PANEL_NO_BREAKER && panel_recycle(panel, clock_monotonic_ns())) {
+        atomic64_add_relaxed(&panel->unprotected, (uint64_t)-1); /* turned away, and let in after all */
+        index = panel_find_or_make(panel, endpoint, text, rule->name, rule->key);
+    }
     if (index == PANEL_NO_BREAKER && atomic64_load_relaxed(&panel->unprotected) == 1) {
         struct event event = {0};
         event.kind = EVENT_TABLE_FULL;
@@ -112,7 +131,7 @@ static uint32_t first_contact(struct route *route, const struct endpoint *endpoi
     breaker_adopt(breaker, route->thresholds);
     atomic64_store_release(&breaker->rule_ref, version << 16 | rule);
     route->breaker = breaker;
-    route->place = version << 32 | (uint64_t)rule << 16 | index;
+    route->place = place_of(breaker, version, rule, index);
     return index;
 }
 
@@ -136,7 +155,7 @@ static bool is_known(struct route *route, uint64_t word, const struct endpoint *
         return false;
     }
     route->breaker = breaker;
-    route->place = version << 32 | (uint64_t)rule << 16 | index;
+    route->place = place_of(breaker, version, rule, index);
     return true;
 }
 
@@ -179,20 +198,20 @@ struct route route_to(const struct endpoint *endpoint, const char *text) {
 }
 
 bool route_is_current(uint64_t place) {
-    return version_in(place) ==
-           (uint32_t)(atomic64_load_relaxed(&guest.attachment.panel->rules.current) >> 8);
+    uint64_t current = atomic64_load_relaxed(&guest.attachment.panel->rules.current) >> 8;
+    return version_in(place) == (current & VERSION_MASK) && breaker_in(place) != NULL;
 }
 
 struct route route_back(uint64_t place) {
     struct route route = {0};
     uint64_t version;
     const struct ruleset *rules = load_rules_in_force(guest.attachment.panel, &version);
-    struct breaker *breaker = panel_breaker(guest.attachment.panel, (uint32_t)(place & 0xffff));
+    struct breaker *breaker = breaker_in(place);
     if (breaker == NULL) {
         return route;
     }
-    uint32_t rule = (uint32_t)(place >> 16 & 0xffff);
-    if (version_in(place) != (uint32_t)version) {
+    uint32_t rule = (uint32_t)(place >> 14 & 0x3ff);
+    if (version_in(place) != (version & VERSION_MASK)) {
         rule = ruleset_find(rules, breaker->rule);
     }
     if (route_by_rule(&route, &breaker->endpoint, rules, rule < RULESET_RULES ? rule : 0)) {

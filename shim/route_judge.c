@@ -11,7 +11,7 @@
 #define SHARE_NS UINT64_C(100000000)
 
 static uint32_t index_in(const struct route *route) {
-    return (uint32_t)(route->place & 0xffff);
+    return route_breaker_in(route->place);
 }
 
 static void note_transition(const struct route *route, const struct transition *transition) {
