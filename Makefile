@@ -1,6 +1,7 @@
 # make              the shim and the command, in build/
 # make demo         watch a breaker open and close under an unmodified curl
 # make test         all tests (needs the test tools, see README)
+# make fuzz         half a minute for each of the languages' fuzzers (RUNS=N: so many executions)
 # make tidy         formatting, linters and the checks on the built object
 # make install      PREFIX=/usr/local DESTDIR=
 # CC=clang, SAN=address,undefined and SAN=thread build variants; WERROR=1 makes warnings errors.
@@ -31,7 +32,7 @@ LIB   := $(wildcard lib/*.c)
 RULES := $(wildcard rules/*.c)
 SHIM  := $(wildcard shim/*.c)
 TOOL  := $(wildcard shim/tool/*.c) $(addprefix shim/,panel.c slot.c load.c refresh.c clock.c environment.c)
-PROGRAMS := $(wildcard tests/programs/*.c)
+PROGRAMS := $(filter-out tests/programs/fuzz_%,$(wildcard tests/programs/*.c))
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -73,6 +74,15 @@ test: all programs
 test-long: all programs
 	@CC='$(CC)' BUILD='$(abspath $(B))' UPLOAD_MB=200 LIMIT_S=150 tests/run
 
+# Fuzzers of the two languages, by clang's libFuzzer; RUNS=N executions each, without it half a minute.
+FUZZ := -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fno-strict-aliasing -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+$(B)/fuzz/fuzz_%: tests/programs/fuzz_%.c $(LIB) $(RULES) $(wildcard lib/*.h rules/*.h) tests/programs/fuzz.h
+	@mkdir -p $(@D)
+	clang $(FUZZ) -o $@ $< $(LIB) $(RULES)
+
+fuzz: $(B)/fuzz/fuzz_trace $(B)/fuzz/fuzz_rules
+	@B='$(B)' RUNS='$(RUNS)' tests/fuzz
+
 demo: all $(B)/tests/server_flaky
 	@BUILD='$(abspath $(B))' tests/demo
 
@@ -103,5 +113,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all programs test test-long demo tidy install uninstall clean
+.PHONY: all programs test test-long fuzz demo tidy install uninstall clean
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -24,9 +24,9 @@ struct endpoint {
 /* In `ipv6`: all addresses of one host name, whose digest the bytes are, at that port. */
 #define ENDPOINT_BY_NAME 2
 
-/* Longest text endpoint_format writes, its terminating zero included: "unix://" + 107 bytes of path with
- * every byte escaped as \xNN, or "dns://" + 255. */
-#define ENDPOINT_TEXT_MAX 448
+/* Longest text endpoint_format writes, its terminating zero included: a scheme, a name with every byte escaped as \xNN, a
+ * port. */
+#define ENDPOINT_TEXT_MAX 1040
 /* Longest text (path or name) an endpoint is made of, in bytes without a terminating zero. Longer is cut. */
 #define ENDPOINT_NAME_MAX 255
 
