@@ -100,7 +100,7 @@ install: all
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cutout $(DESTDIR)$(PREFIX)/share/cutout/rules
 	$(INSTALL) -m 755 $(B)/cutout $(DESTDIR)$(PREFIX)/bin/cutout
 	$(INSTALL) -m 644 $(B)/libcutout.so $(DESTDIR)$(PREFIX)/lib/cutout/libcutout.so
-	$(INSTALL) -m 644 $(wildcard rules/*.rules) $(DESTDIR)$(PREFIX)/share/cutout/rules
+	$(INSTALL) -m 644 $(wildcard rules/*.rules rules/*.trace rules/*.md) $(DESTDIR)$(PREFIX)/share/cutout/rules
 	for page in $(MAN); do \
 	    section=$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}; \
 	    $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \

@@ -65,6 +65,11 @@ struct breaker_totals {
     struct atomic64 reasons[REASON_COUNT];
 };
 
+/* Whether an exchange with the destination has ever ended in bytes received, and by which name the kernel knows the
+ * other end of its connections: some container networks and other preloads connect to another address than was asked
+ * for, and then the kernel cannot be asked whether a descriptor still is that connection. */
+enum breaker_answered { BREAKER_UNANSWERED = 0, BREAKER_ANSWERED = 1, BREAKER_ANSWERED_ELSEWHERE = 2 };
+
 #define BREAKER_RULE_MAX 64
 #define BREAKER_NAME_MAX 264 /* host name of 255 bytes, colon, port */
 
@@ -84,7 +89,7 @@ struct breaker {
     struct atomic64 override;  /* an operator's word on this destination, see override.h */
     struct atomic64 capped_ns; /* when a trip was last capped, plus 1 */
     struct atomic64 slow_call_us; /* what counts as overdue; 0 = nothing does */
-    struct atomic64 answered;     /* not 0: an exchange with this destination has ended in bytes received */
+    struct atomic64 answered;     /* enum breaker_answered; leaves 0 once and for all */
     struct atomic64 rule_ref;     /* rules version << 16 | rule's index: under which rule it stands (shim/) */
     struct window window;
     struct atomic64 permits[PROBES_MAX];
@@ -188,7 +193,7 @@ void breaker_release(struct breaker *breaker, const struct thresholds *threshold
 
 /* The destination has answered, though the call's end is not known yet (TLS): it is not in flight any more, and a probe's
  * permit counts as passed when probe_timeout is due. Its end must then say `answered`. */
-void breaker_answered(struct breaker *breaker, const struct thresholds *thresholds, struct ticket ticket);
+void breaker_call_answered(struct breaker *breaker, const struct thresholds *thresholds, struct ticket ticket);
 
 /* Whether the next asker would find every permit of HALF_OPEN given out. */
 enum breaker_permits {

@@ -94,6 +94,16 @@ bool conversation_is_fresh(const struct conversation *conversation, uint8_t era)
     return talk_phase(talk_in_era(atomic64_load_relaxed(&conversation->talk), era)) == PHASE_FRESH;
 }
 
+bool conversation_is_heard(const struct conversation *conversation, uint8_t era) {
+    uint64_t talk = talk_in_era(atomic64_load_acquire(&conversation->talk), era);
+    return talk_has(talk, TALK_EXCHANGED | TALK_TLS);
+}
+
+bool conversation_is_probe(const struct conversation *conversation, uint8_t era) {
+    uint64_t talk = talk_in_era(atomic64_load_acquire(&conversation->talk), era);
+    return talk_ticket(talk).permit != 0 && conversation_is_outstanding(conversation, era);
+}
+
 bool conversation_is_long(const struct conversation *conversation, size_t size) {
     return size > CONVERSATION_LONG_REQUEST ||
            atomic64_load_relaxed(&conversation->sent_bytes) + size > CONVERSATION_LONG_REQUEST;
@@ -118,7 +128,6 @@ struct conversation_step conversation_sending(struct conversation *conversation,
         if (exchange_is_answered(talk)) {
             if (exchange_end(conversation, &seen, talk, exchange_phase_after(talk), TALK_EXCHANGED, &step,
                              exchange_answered_result(conversation, talk))) {
-                atomic64_store_relaxed(&conversation->idle_ns, now_ns);
                 *asks = talk_has(talk, TALK_EVERY);
                 return step;
             }

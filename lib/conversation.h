@@ -124,7 +124,7 @@ uint64_t conversation_wait_ns(const struct conversation *conversation, uint64_t 
 bool conversation_is_fresh(const struct conversation *conversation, uint8_t era);
 
 /* Bytes came in, peeked at or not; they arrived at arrived_ns (now_ns unless the caller knows that they lay unread).
- * *tls_answered is set when they belong to a TLS call that stays open: breaker_answered is told,
+ * *tls_answered is set when they belong to a TLS call that stays open: breaker_call_answered is told,
  * with the step's ticket. */
 struct conversation_step conversation_received(struct conversation *conversation, uint8_t era,
                                                uint64_t now_ns, uint64_t arrived_ns, bool *tls_answered);
@@ -137,13 +137,32 @@ struct conversation_step conversation_end_of_stream(struct conversation *convers
 struct conversation_step conversation_timed_out(struct conversation *conversation, uint8_t era,
                                                 uint64_t now_ns);
 
+/* True once bytes have been seen to come in on this connection. */
+bool conversation_is_heard(const struct conversation *conversation, uint8_t era);
+
+/* True while a call is outstanding that is a probe. */
+bool conversation_is_probe(const struct conversation *conversation, uint8_t era);
+
+/* What the kernel tells of a connection that is about to be left. It knows of bytes that no event told of, because they
+ * passed where nobody sees them: inside stdio, or in a child's program. All zero: it tells nothing. */
+struct conversation_facts {
+    bool arrived;     /* bytes that arrived after the request began lie unread */
+    bool unconnected; /* the connection never came about */
+    bool exchanged;   /* unseen, the program has taken bytes in */
+    bool asked;       /* unseen, bytes went out, and none ever came in */
+    /* Unseen, the program was told that the peer has ended the connection without a word: REASON_CLOSED or
+     * REASON_RESET; else REASON_NONE. */
+    enum failure_reason ended;
+    uint64_t
+        wait_ns; /* exchanged: how long the answer took; asked: since the last bytes went out; 0 = not known */
+};
+
 /* What is known when the program gives a connection up. */
 struct conversation_leave {
-    bool timed_out;      /* its last wait on this thread ended by time-out or was left by a signal handler */
-    bool waited_here;    /* that wait was for this very descriptor to become readable */
-    bool answered;       /* the destination has answered some call before */
-    bool arrived;        /* bytes that arrived after the request began lie unread */
-    bool unconnected;    /* the kernel says the connection never came about */
+    bool timed_out;   /* its last wait on this thread ended by time-out or was left by a signal handler */
+    bool waited_here; /* that wait was for this very descriptor to become readable */
+    bool answered;    /* the destination has answered some call before */
+    struct conversation_facts facts;
     uint64_t give_up_ns; /* the written slow_call, or CONVERSATION_GIVE_UP */
 };
 #define CONVERSATION_GIVE_UP UINT64_C(5000000000)

@@ -92,6 +92,7 @@ static void received_record(struct conversation *conversation, uint64_t now_ns, 
         atomic64_store_relaxed(&conversation->longest_ns, wait_ns);
     }
     atomic64_store_relaxed(&conversation->wait_ns, now_ns);
+    atomic64_store_relaxed(&conversation->idle_ns, now_ns); /* unless more follows */
 }
 
 struct conversation_step conversation_received(struct conversation *conversation, uint8_t era,
@@ -210,21 +211,63 @@ static bool is_spare(const struct conversation *conversation, uint64_t talk) {
                               atomic64_load_relaxed(&conversation->longest_ns) != 0);
 }
 
+/* True when the kernel knows that the connect of this call is done, whatever the program was seen to learn. */
+static bool is_known_connected(const struct conversation_facts *facts) {
+    return facts->exchanged || facts->asked || facts->ended != REASON_NONE;
+}
+
+/* The kernel's wait, in its own coarse ticks, is never longer than the call after its connect. */
+static uint64_t known_wait_ns(const struct conversation *conversation, const struct conversation_facts *facts,
+                              uint64_t now_ns) {
+    uint64_t begun_ns =
+        atomic64_load_relaxed(&conversation->started_ns) + atomic64_load_relaxed(&conversation->waited_ns);
+    uint64_t most_ns = now_ns > begun_ns ? now_ns - begun_ns : 0;
+    return facts->wait_ns < most_ns ? facts->wait_ns : most_ns;
+}
+
+/* The end of a call whose answer was taken in unseen: good, and as quick as is known. */
+static struct call_end unseen_result(const struct conversation *conversation, uint64_t talk,
+                                     uint64_t known_ns) {
+    struct call_end end = exchange_result(conversation, talk, OUTCOME_SUCCESS, REASON_NONE, known_ns);
+    end.exchange = true;
+    return end;
+}
+
+/* True when a call that the peer has ended without a word has failed by it. */
+static bool is_ended(uint64_t talk, const struct conversation_facts *facts) {
+    return facts->ended != REASON_NONE && !is_stale(talk, facts->ended) && !talk_has(talk, TALK_HALF_CLOSED);
+}
+
 /* How a call ends whose program leaves it at now_ns (semantics, section 3, "the program gives up"). */
 static struct call_end left_result(const struct conversation *conversation, uint64_t talk,
                                    const struct conversation_leave *leave, uint64_t now_ns) {
-    bool connecting = talk_phase(talk) == PHASE_CONNECTING || leave->unconnected;
-    bool spare = !connecting && is_spare(conversation, talk);
-    bool waits = !spare || leave->waited_here;
+    const struct conversation_facts *facts = &leave->facts;
     uint64_t wait_ns = exchange_wait_ns(conversation, now_ns);
+    uint64_t known_ns = known_wait_ns(conversation, facts, now_ns);
+    if (talk_phase(talk) == PHASE_CONNECTING && is_known_connected(facts)) {
+        talk = talk_with_phase(talk, PHASE_FRESH); /* how long the connect took is not known */
+        wait_ns = 0;
+    }
+    /* With TLS, bytes that came in are not yet an answer. */
+    if (facts->exchanged && !talk_has(talk, TALK_TLS)) {
+        return unseen_result(conversation, talk, known_ns);
+    }
+    if (facts->asked && talk_phase(talk) == PHASE_FRESH && known_ns > wait_ns) {
+        wait_ns = known_ns;
+    }
+    bool connecting = talk_phase(talk) == PHASE_CONNECTING || facts->unconnected;
+    bool spare = !connecting && !facts->asked && is_spare(conversation, talk);
+    bool waits = !spare || leave->waited_here;
     uint64_t lasted_ns = atomic64_load_relaxed(&conversation->waited_ns) + wait_ns;
     bool is_long = !spare && leave->answered && wait_ns != 0 && lasted_ns > leave->give_up_ns;
-    bool gives_up = waits && !leave->arrived && (leave->timed_out || is_long);
+    bool arrived = facts->arrived || facts->exchanged;
+    bool gives_up = waits && !arrived && (leave->timed_out || is_long);
+    bool ended = !connecting && is_ended(talk, facts);
     struct call_end end =
         exchange_result(conversation, talk, OUTCOME_IGNORED, REASON_NONE, spare && !gives_up ? 0 : wait_ns);
-    if (gives_up) {
+    if (ended || gives_up) {
         end.outcome = OUTCOME_FAILURE;
-        end.reason = REASON_TIMEOUT;
+        end.reason = ended ? facts->ended : REASON_TIMEOUT;
         end.past_connect = end.past_connect && !connecting;
         end.exchange_ns = end.past_connect ? end.exchange_ns : 0;
     } else if (spare && !leave->answered) {

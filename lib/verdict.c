@@ -17,6 +17,13 @@
 #define PAST_NUMBER_BITS 52
 #define PAST_NUMBER_MASK ((UINT64_C(1) << PAST_NUMBER_BITS) - 1)
 
+/* True when the breaker has moved on from that generation. Asked after a word of another generation was read and before
+ * it is replaced: whoever wrote a newer one had seen the newer control before, so seeing his word (acquire) we see it
+ * too; and if the word changes in between, the swap fails. So a call that was held up spoils nothing of a later era. */
+static bool is_over(const struct breaker *breaker, uint16_t generation) {
+    return control_generation(atomic64_load_acquire(&breaker->control)) != generation;
+}
+
 /* Raises the row of failures; returns its length. */
 static unsigned row_raise(struct breaker *breaker, uint16_t generation, uint64_t started_ns) {
     uint64_t era = (uint64_t)(generation & 0xff) << 56;
@@ -25,6 +32,9 @@ static unsigned row_raise(struct breaker *breaker, uint16_t generation, uint64_t
     unsigned length = 0;
     for (unsigned turn = 0; turn < TURNS_MAX; turn++) {
         length = seen >> 56 == era >> 56 ? (unsigned)(seen >> ROW_START_BITS & ROW_COUNT_MAX) : 0;
+        if (length == 0 && is_over(breaker, generation)) {
+            return 0;
+        }
         if (length > 0) {
             uint64_t later_us = (start_us - seen) & ROW_START_MASK;
             if (later_us < BURST_US || later_us > ROW_START_MASK / 2 || length == ROW_COUNT_MAX) {
@@ -39,9 +49,11 @@ static unsigned row_raise(struct breaker *breaker, uint16_t generation, uint64_t
     return length;
 }
 
-static void row_end(struct breaker *breaker) {
-    if (atomic64_load_relaxed(&breaker->row) != 0) {
-        atomic64_store_relaxed(&breaker->row, 0);
+/* A success ends the row, and one of an older generation whose number might come again. */
+static void row_end(struct breaker *breaker, uint16_t generation) {
+    uint64_t seen = atomic64_load_acquire(&breaker->row);
+    while (seen != 0 && (seen >> 56 == (generation & 0xff) || !is_over(breaker, generation)) &&
+           !atomic64_swap_acq_rel(&breaker->row, &seen, 0)) {
     }
 }
 
@@ -58,7 +70,7 @@ static void note_past_connect(struct breaker *breaker, uint16_t generation, uint
     uint64_t number = window_bucket_number(&breaker->window, now_ns);
     uint64_t next = (uint64_t)generation << PAST_NUMBER_BITS | ((number + 1) & PAST_NUMBER_MASK);
     uint64_t seen = atomic64_load_acquire(&breaker->past_connect);
-    while (seen >> PAST_NUMBER_BITS != generation || seen < next) {
+    while (seen >> PAST_NUMBER_BITS != generation ? !is_over(breaker, generation) : seen < next) {
         if (atomic64_swap_acq_rel(&breaker->past_connect, &seen, next)) {
             return;
         }
@@ -273,7 +285,7 @@ static void finish_closed(struct breaker *breaker, const struct thresholds *thre
     if (failed) {
         row = row_raise(breaker, generation, end->started_ns);
     } else {
-        row_end(breaker);
+        row_end(breaker, generation);
     }
     enum window_added added = window_add(&breaker->window, &breaker->control, generation, now_ns,
                                          failed ? end->reason : REASON_NONE, slow);
@@ -354,8 +366,9 @@ struct transition breaker_finish(struct breaker *breaker, const struct threshold
     if (ticket.standing == STANDING_NONE || ticket.standing == STANDING_REJECTED) {
         return transition;
     }
-    if (end->exchange && atomic64_load_relaxed(&breaker->answered) == 0) {
-        atomic64_store_relaxed(&breaker->answered, 1);
+    uint64_t never = BREAKER_UNANSWERED;
+    if (end->exchange && atomic64_load_relaxed(&breaker->answered) == never) {
+        atomic64_swap_acq_rel(&breaker->answered, &never, BREAKER_ANSWERED);
     }
     if (end->outcome == OUTCOME_IGNORED) {
         atomic64_add_relaxed(&breaker->totals.ignored, 1);

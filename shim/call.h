@@ -79,8 +79,7 @@ void call_range_end(struct range_call *call, int result);
 
 /* Around dup2 and dup3 (target >= 0), or dup and fcntl(F_DUPFD…) (target -1). */
 struct duplicate_call {
-    bool arrived;     /* an answer lies unread on the target's connection */
-    bool unconnected; /* the target's connection never came about */
+    struct conversation_facts facts; /* of the target's connection */
 };
 void call_duplicate_begin(struct duplicate_call *call, int fd, int target);
 /* result: the real call's, the new descriptor or -1. */

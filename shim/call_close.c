@@ -27,13 +27,13 @@ void call_close(int fd) {
         return;
     }
     uint32_t use;
-    struct connection_facts facts = {false, false};
+    struct conversation_facts facts = connection_no_facts;
     struct connection *connection = descriptor_connection(fd, &use);
     if (connection != NULL) {
         facts = connection_ask(connection, fd);
     }
     /* Cleared before the close: the number may be another thread's the moment the kernel returns. */
-    connection_let_go(descriptor_clear(fd), fd, facts);
+    connection_let_go(descriptor_clear(fd), fd, &facts);
 }
 
 /* --- ranges --- */
@@ -65,8 +65,7 @@ void call_range_end(struct range_call *call, int result) {
         bool older = (int32_t)(call->serial - descriptor_serial_in(word)) >= 0;
         if ((word & DESCRIPTOR_SLOT_MASK) != 0 && older &&
             atomic64_swap_acq_rel(&descriptors[fd], &word, 0)) {
-            struct connection_facts facts = {false, false};
-            connection_let_go(word, (int)fd, facts);
+            connection_let_go(word, (int)fd, &connection_no_facts);
         }
     }
 }
@@ -75,16 +74,13 @@ void call_range_end(struct range_call *call, int result) {
 
 void call_duplicate_begin(struct duplicate_call *call, int fd, int target) {
     uint32_t use;
-    call->arrived = false;
-    call->unconnected = false;
+    call->facts = connection_no_facts;
     if (target < 0 || target == fd || !is_ours(target)) {
         return;
     }
     struct connection *connection = descriptor_connection(target, &use);
     if (connection != NULL) {
-        struct connection_facts facts = connection_ask(connection, target);
-        call->arrived = facts.arrived;
-        call->unconnected = facts.unconnected;
+        call->facts = connection_ask(connection, target);
     }
 }
 
@@ -108,8 +104,7 @@ void call_duplicate_end(struct duplicate_call *call, int fd, int target, int res
         word = descriptor_clear(result);
         descriptor_note_kind(result, kind);
     }
-    struct connection_facts facts = {call->arrived, call->unconnected};
-    connection_let_go(word, result, facts);
+    connection_let_go(word, result, &call->facts);
 }
 
 /* --- shutdown --- */
@@ -126,6 +121,7 @@ void call_shutdown(int fd, int how) {
     if (how == SHUT_WR) {
         conversation_half_closed(&connection->conversation, guest_era());
     } else if (how == SHUT_RD || how == SHUT_RDWR) {
-        connection_leave(connection, fd, connection_ask(connection, fd));
+        struct conversation_facts facts = connection_ask(connection, fd);
+        connection_leave(connection, fd, &facts);
     }
 }

@@ -38,8 +38,7 @@ static struct connection *track(int fd, enum descriptor_kind kind, const struct 
     atomic64_store_relaxed(&connection->place, route->place);
     conversation_connect(&connection->conversation, guest_era(), (enum rule_judge)route->thresholds->judge,
                          (enum rule_protocol)route->thresholds->protocol, ticket, now_ns);
-    struct connection_facts facts = {true, false};
-    connection_let_go(descriptor_set(fd, connection, kind), fd, facts);
+    connection_let_go(descriptor_set(fd, connection, kind), fd, &connection_elsewhere);
     overdue_show(connection);
     return connection;
 }
@@ -80,6 +79,25 @@ static bool begin_attempt(struct connect_call *call, int fd, const struct sockad
     return true;
 }
 
+/* True when the table means a connection that is there or on its way, and this connect is a new socket's: the number was
+ * given out again unseen. Who asks how a connect goes names the same address again. */
+static bool is_another(const struct connection *connection, int fd, const struct sockaddr *address,
+                       socklen_t length) {
+    struct endpoint endpoint;
+    char text[ADDRESS_TEXT_MAX];
+    bool datagram = atomic64_load_relaxed(&connection->datagram) != 0;
+    if (datagram || guest_is_sandboxed() || conversation_is_over(&connection->conversation, guest_era())) {
+        return false;
+    }
+    if (conversation_is_connecting(&connection->conversation, guest_era()) &&
+        (!address_is_readable(address, length) ||
+         !address_endpoint(address, length, KIND_STREAM, &endpoint, text) ||
+         endpoint_equal(&endpoint, &connection->endpoint))) {
+        return false;
+    }
+    return !connection_is_still(connection, fd);
+}
+
 bool call_connect_begin(struct connect_call *call, int fd, const struct sockaddr *address, socklen_t length) {
     uint32_t use;
     call->connection = NULL;
@@ -91,6 +109,10 @@ bool call_connect_begin(struct connect_call *call, int fd, const struct sockaddr
     }
     uint8_t era = guest_era();
     struct connection *connection = descriptor_connection(fd, &use);
+    if (connection != NULL && is_another(connection, fd, address, length)) {
+        connection_forget(fd);
+        connection = NULL;
+    }
     if (connection != NULL && conversation_is_connecting(&connection->conversation, era)) {
         /* The program asks how its connect went: never rejected. */
         call->connection = connection;
@@ -106,8 +128,8 @@ bool call_connect_begin(struct connect_call *call, int fd, const struct sockaddr
         atomic64_load_relaxed(&connection->datagram) == 0) {
         if (address_is_readable(address, length) && address->sa_family == AF_UNSPEC) {
             /* The program dissolves the connection and keeps the socket. */
-            struct connection_facts facts = connection_ask(connection, fd);
-            connection_let_go(descriptor_clear(fd), fd, facts);
+            struct conversation_facts facts = connection_ask(connection, fd);
+            connection_let_go(descriptor_clear(fd), fd, &facts);
         }
         return true; /* EISCONN, or so: the kernel answers */
     }
@@ -190,7 +212,9 @@ void call_so_error(int fd, int error) {
     struct conversation_step step = {0};
     enum failure_reason reason;
     if (error != 0) {
-        if (error_kind(error, &reason) != ERROR_PENDING) {
+        if (!connection_is_still(connection, fd)) {
+            connection_forget(fd);
+        } else if (error_kind(error, &reason) != ERROR_PENDING) {
             step = conversation_failed(&connection->conversation, era, reason, now_ns);
         }
     } else if (!thread_waits.timed_out) {
@@ -209,8 +233,7 @@ void call_socket(int fd, int domain, int type) {
         if (!guest_is_self()) {
             return;
         }
-        struct connection_facts facts = {false, false};
-        connection_let_go(descriptor_clear(fd), fd, facts);
+        connection_let_go(descriptor_clear(fd), fd, &connection_no_facts);
     }
     enum descriptor_kind kind = KIND_UNKNOWN;
     if (domain == AF_INET || domain == AF_INET6 || domain == AF_UNIX) {

@@ -32,14 +32,35 @@ static struct route route_of_request(struct connection *connection) {
     return route;
 }
 
-/* Asks for a request on an established connection. False: rejected, errno set. */
-static bool ask(struct connection *connection, uint8_t era, uint64_t now_ns) {
+/* True when fd has become something else unseen; it is then forgotten. Asked of the kernel before a call is said to have
+ * failed, which is rare. */
+static bool is_elsewhere(const struct connection *connection, int fd) {
+    if (!conversation_is_outstanding(&connection->conversation, guest_era()) ||
+        connection_is_still(connection, fd)) {
+        return false;
+    }
+    connection_forget(fd);
+    return true;
+}
+
+/* Asks for a request on an established connection. False: rejected, errno set. A write to what has become something else
+ * unseen is neither rejected nor a probe; *judged is then false. */
+static bool ask(struct connection *connection, int fd, uint8_t era, uint64_t now_ns, bool *judged) {
     struct route route = route_of_request(connection);
     if (route.breaker == NULL) {
         return true;
     }
     struct ticket ticket = route_admit(&route, ASK_REQUEST, now_ns);
-    if (ticket.standing == STANDING_REJECTED) {
+    bool rejected = ticket.standing == STANDING_REJECTED;
+    if ((rejected || ticket.permit != 0) && !connection_is_still(connection, fd)) {
+        if (!rejected) {
+            breaker_release(route.breaker, route.thresholds, ticket);
+        }
+        connection_forget(fd);
+        *judged = false;
+        return true;
+    }
+    if (rejected) {
         call_cancellation_point();
         errno = route_refusal(&route);
         return false;
@@ -76,9 +97,14 @@ bool call_send_begin(struct data_call *call, int fd) {
     struct conversation_step step =
         conversation_sending(&connection->conversation, era, call->before_ns, &asks);
     connection_step(connection, &step, call->before_ns);
-    if (asks && !ask(connection, era, call->before_ns)) {
+    bool judged = true;
+    if (asks && !ask(connection, fd, era, call->before_ns, &judged)) {
         call->connection = NULL;
         return false;
+    }
+    if (!judged) {
+        call->connection = NULL;
+        return true;
     }
     overdue_show(connection);
     thread_waits.fd = -1;
@@ -96,11 +122,15 @@ static void send_failed(struct connection *connection, const struct data_call *c
     enum failure_reason reason;
     enum error_kind kind = error_kind(error, &reason);
     if (kind == ERROR_FAILURE) {
-        step = conversation_failed(&connection->conversation, era, reason, now_ns);
+        if (!is_elsewhere(connection, fd)) {
+            step = conversation_failed(&connection->conversation, era, reason, now_ns);
+        }
     } else if (error == EAGAIN && (flags & MSG_DONTWAIT) == 0 &&
                connection_timed_out(fd, call->before_ns, now_ns)) {
         thread_waits.timed_out = true;
-        step = conversation_timed_out(&connection->conversation, era, now_ns);
+        if (!is_elsewhere(connection, fd)) {
+            step = conversation_timed_out(&connection->conversation, era, now_ns);
+        }
     } else {
         thread_waits.timed_out |= error == EINTR;
         if (conversation_unsent(&connection->conversation, era, &ticket)) {
@@ -172,8 +202,7 @@ static void received(struct connection *connection, int fd) {
         arrived_ns = connection_arrived_ns(connection, fd, now_ns, &late);
         if (arrived_ns == 0) {
             /* The number has been given to another connection unseen: the one that was here is over. */
-            struct connection_facts facts = {true, false};
-            connection_let_go(descriptor_clear(fd), fd, facts);
+            connection_forget(fd);
             return;
         }
     }
@@ -183,7 +212,7 @@ static void received(struct connection *connection, int fd) {
     if (tls_answered) {
         struct route route = route_back(atomic64_load_relaxed(&connection->place));
         if (route.breaker != NULL) {
-            breaker_answered(route.breaker, route.thresholds, step.ticket);
+            breaker_call_answered(route.breaker, route.thresholds, step.ticket);
         }
         overdue_show(connection);
     }
@@ -198,13 +227,17 @@ static void receive_failed(struct connection *connection, const struct data_call
     uint64_t now_ns = clock_monotonic_ns();
     enum error_kind kind = error_kind(error, &reason);
     if (kind == ERROR_FAILURE) {
-        step = conversation_failed(&connection->conversation, era, reason, now_ns);
+        if (!is_elsewhere(connection, fd)) {
+            step = conversation_failed(&connection->conversation, era, reason, now_ns);
+        }
     } else if (error == EINTR) {
         thread_waits.timed_out = true;
     } else if (error == EAGAIN && (flags & MSG_DONTWAIT) == 0 &&
                connection_timed_out(fd, call->before_ns, now_ns)) {
         thread_waits.timed_out = true;
-        step = conversation_timed_out(&connection->conversation, era, now_ns);
+        if (!is_elsewhere(connection, fd)) {
+            step = conversation_timed_out(&connection->conversation, era, now_ns);
+        }
     }
     connection_step(connection, &step, now_ns);
 }
@@ -227,6 +260,9 @@ void call_receive_end(struct data_call *call, int fd, size_t wanted, int flags, 
         receive_failed(connection, call, fd, flags, error);
     } else if (wanted > 0) {
         thread_waits.timed_out = false;
+        if (is_elsewhere(connection, fd)) {
+            return;
+        }
         uint64_t now_ns = clock_monotonic_ns();
         struct conversation_step step =
             conversation_end_of_stream(&connection->conversation, guest_era(), now_ns);

@@ -30,17 +30,24 @@ bool connection_timed_out(int fd, uint64_t before_ns, uint64_t now_ns);
  * says that it lay unread. *late is set when that made it quick. 0: fd is not that connection any more. */
 uint64_t connection_arrived_ns(const struct connection *connection, int fd, uint64_t now_ns, bool *late);
 
+/* False when the kernel says that fd is no longer that connection: it was closed, and its number given out again, where
+ * nobody saw it. To be asked before anything is done to the program, or said of the destination, that only the true
+ * connection warrants: a rejection, a failure, the end of a probe. True where it cannot be told. */
+bool connection_is_still(const struct connection *connection, int fd);
+
+/* fd is something else: what was here is over, and nothing is said of its end. */
+void connection_forget(int fd);
+
 /* What the kernel knows of a connection that is about to be left: to be asked before the descriptor is gone. */
-struct connection_facts {
-    bool arrived;     /* an answer lies unread */
-    bool unconnected; /* the connection never came about */
-};
-struct connection_facts connection_ask(const struct connection *connection, int fd);
+struct conversation_facts connection_ask(const struct connection *connection, int fd);
 
 /* The program leaves the connection: what is outstanding ends. */
-void connection_leave(struct connection *connection, int fd, struct connection_facts facts);
+void connection_leave(struct connection *connection, int fd, const struct conversation_facts *facts);
 
 /* fd was taken from the table with that word: leaves its connection if no other descriptor names it. */
-void connection_let_go(uint64_t word, int fd, struct connection_facts facts);
+void connection_let_go(uint64_t word, int fd, const struct conversation_facts *facts);
+
+/* Nothing is known; and: nothing may be said against the destination. */
+extern const struct conversation_facts connection_no_facts, connection_elsewhere;
 
 #endif

@@ -110,6 +110,10 @@ static void test_unsent(void) {
         {"a first send that would block takes its wait back", JUDGE_AUTO, PROTOCOL_AUTO,
          "0 connect; 5 up; 10 blocked; 11 look = fresh outstanding auto; 1000 blocked; 2000 send http;"
          "2020 bytes = success 25 20 past heard"},
+        {"and leaves a spare connection", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 blocked; 9000 close timed_out answered = ignored 5 0 past"},
+        {"on which the server may speak first", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 blocked; 1000 receive; 1030 bytes = success 35 30 past heard"},
         {"a later one takes the call back", JUDGE_EVERY, PROTOCOL_AUTO,
          "0 connect; 1 up; 2 send http; 5 bytes = success 4 3 past heard; 10 blocked = asks released; 11 "
          "look = http;"
@@ -130,6 +134,28 @@ static void test_unsent(void) {
          "0 connect; 1 up; 2 send http; 5 bytes = success 4 3 past heard; 10 begin = asks; 12 fail reset = "
          "reset 2 2 "
          "past; 13 look = left_out over http"}};
+    RUN(scripts);
+}
+
+/* A descriptor serves one connection after another; nothing of the last one sticks to the next. */
+static void test_again(void) {
+    static const struct script scripts[] = {
+        {"the first bytes of the last one", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send tiny; 10 eof = closed 10 10 past; 20 connect; 20 up; 20 send http; 21 look "
+         "= outstanding http; 25 bytes = success 5 5 past heard; 30 send http = asks"},
+        {"its size", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send http 100000 until 90; 100 eof = closed 10 10 past; 200 connect; 200 up; "
+         "200 send http until 250; 260 bytes = success 60 60 past heard"},
+        {"its waits", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send hello; 500 bytes; 501 eof = closed 500 0 in; 600 connect; 600 up; 600 send "
+         "hello; 610 bytes; 610 send ccs+data+data; 630 bytes = answered; 640 close = success 30 20 past "
+         "heard"},
+        {"that it has served a call", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send http; 10 bytes = success 10 10 past heard; 20 close; 9000 connect; 9000 "
+         "up; 9500 send http; 9501 eof = closed 1 1 past"},
+        {"that its side was ended", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send http; 1 shut; 10 eof = ignored 10 10 past; 20 connect; 20 up; 20 send "
+         "http; 25 eof = closed 5 5 past"}};
     RUN(scripts);
 }
 
@@ -160,6 +186,7 @@ int main(int argc, char **argv) {
                                              {"long_request", test_long_request},
                                              {"one_call", test_one_call},
                                              {"unsent", test_unsent},
+                                             {"again", test_again},
                                              {"connect_fails", test_connect_fails}};
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

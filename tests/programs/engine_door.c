@@ -79,6 +79,15 @@ static void test_window(void) {
     }
     trip(ended_refused, DUE);
     CHECK(connect_only());
+    /* Even where its bucket lies in the window still. */
+    fresh();
+    rule.open_for_ns = SECOND;
+    trip(ended_reset, START);
+    for (unsigned i = 0; i < 3; i++) {
+        finish(probe(START + SECOND), ended_well, START, START);
+    }
+    trip(ended_refused, START + SECOND);
+    CHECK(connect_only());
 }
 
 /* A slow call was past its connect when its wait after the connect alone exceeded slow_call. */

@@ -28,7 +28,7 @@
 
 static uint64_t watched_load(const struct atomic64 *word);
 static bool watched_swap(struct atomic64 *word, uint64_t *seen, uint64_t next);
-static inline uint64_t watched_add(struct atomic64 *word, uint64_t amount);
+static uint64_t watched_add(struct atomic64 *word, uint64_t amount);
 
 /* The engine that every test program is linked with has functions of these names too. */
 #define window_shape         watched_window_shape
@@ -158,7 +158,7 @@ static bool watched_swap(struct atomic64 *word, uint64_t *seen, uint64_t next) {
 }
 
 /* The window adds to no word without looking; a mistaken one that did would mean the tag it saw last. */
-static inline uint64_t watched_add(struct atomic64 *word, uint64_t amount) {
+static uint64_t watched_add(struct atomic64 *word, uint64_t amount) {
     int number = number_of(word);
     be_held_up(50);
     uint64_t was = atomic64_add_relaxed(word, amount);
@@ -179,7 +179,7 @@ static uint64_t clock_ns(void) {
 static void next_generation(void) {
     uint64_t seen = atomic64_load_acquire(&shared->control);
     uint64_t next = control_make(0, false, 0, (uint16_t)(control_generation(seen) + 1), 0);
-    atomic64_add_relaxed(&shared->generations, atomic64_swap_acq_rel(&shared->control, &seen, next));
+    watched_add(&shared->generations, atomic64_swap_acq_rel(&shared->control, &seen, next));
 }
 
 static void *count_calls(void *argument) {

@@ -12,6 +12,8 @@ static void test_connect(void) {
          "0 connect; 7 fail timeout = timeout 7 0 in; 8 send http; 9 close"},
         {"nobody asks: the first byte in tells", JUDGE_CONNECT, PROTOCOL_AUTO,
          "0 connect; 7 bytes = success 7 0 in heard; 8 send http; 9 bytes; 10 close"},
+        {"in a forked child nothing begins", JUDGE_CONNECT, PROTOCOL_AUTO,
+         "0 connect; 1 fork; 2 up; 3 send http; 4 bytes; 5 close timed_out"},
         {"given up", JUDGE_CONNECT, PROTOCOL_AUTO, "0 connect; 700 close timed_out = timeout 700 0 in"},
         {"given up without a time-out", JUDGE_CONNECT, PROTOCOL_AUTO,
          "0 connect; 250 close = ignored 250 0 in"}};

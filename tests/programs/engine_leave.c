@@ -189,9 +189,59 @@ static void test_fork(void) {
     RUN(scripts);
 }
 
+/* Exchanges that passed where nobody saw them, and of which the kernel tells. */
+static void test_unseen(void) {
+    static const struct script scripts[] = {
+        {"request and answer through stdio", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 900 close exchanged = success 5 0 past heard"},
+        {"how long the answer took is sometimes known", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 900 close exchanged wait 300 = success 305 300 past heard"},
+        {"the request was seen, the answer not", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 send plain; 9000 close timed_out answered arrived exchanged wait 20 = success "
+         "25 20 "
+         "past heard"},
+        {"a connect whose end was not seen either", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 900 close exchanged wait 20 = success 20 20 past heard"},
+        {"a request unseen, and no answer: given up", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 900 close timed_out asked wait 800 = timeout 805 800 past"},
+        {"or for too long", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 9000 close answered asked wait 5000 = timeout 5005 5000 past"},
+        {"or only abandoned", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 900 close answered asked wait 800 = ignored 805 800 past"},
+        {"it is no port check, also where there never was an exchange", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 900 close asked wait 800 = ignored 805 800 past"},
+        {"an attempt to receive tells longer", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 receive; 1010 close timed_out asked wait 800 = timeout 1005 1000 past"},
+        {"in a connect of unknown length", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 900 close timed_out asked wait 800 = timeout 800 800 past"},
+        {"the end of the stream was read unseen", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 send plain; 20 close ended closed = closed 15 10 past"},
+        {"nothing having been sent", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 20 close ended closed answered = closed 5 0 past"},
+        {"a reset", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 20 close asked wait 10 ended reset answered = reset 15 10 past"},
+        {"no_answer", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 send plain; 11 shut; 20 close ended closed = ignored 15 10 past"},
+        {"stale", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 send http; 20 bytes = success 15 10 past heard; 1020 send http = asks; 1021 "
+         "close ended closed = ignored 1 1 past"},
+        {"TLS: bytes that came in are not yet an answer", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 send hello; 300 close exchanged timed_out = ignored 295 0 in"},
+        {"the kernel's ticks make nothing longer than it was", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 9 close exchanged wait 8 = success 9 4 past heard"},
+        {"nothing was outstanding", JUDGE_AUTO, PROTOCOL_AUTO,
+         "0 connect; 5 up; 10 send plain; 20 bytes = success 15 10 past heard; 30 close exchanged ended "
+         "closed"}};
+    RUN(scripts);
+}
+
 int main(int argc, char **argv) {
-    static const struct test_case cases[] = {
-        {"no_exchange", test_no_exchange}, {"timed_out", test_timed_out}, {"long", test_long},
-        {"errors", test_errors},           {"stale", test_stale},         {"fork", test_fork}};
+    static const struct test_case cases[] = {{"no_exchange", test_no_exchange},
+                                             {"timed_out", test_timed_out},
+                                             {"long", test_long},
+                                             {"errors", test_errors},
+                                             {"stale", test_stale},
+                                             {"fork", test_fork},
+                                             {"unseen", test_unseen}};
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

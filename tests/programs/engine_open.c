@@ -162,6 +162,26 @@ static void test_observe(void) {
     CHECK(total(&breaker.totals.rejected) == 1 && total(&breaker.totals.would_reject) == 5);
 }
 
+/* Whether the destination has ever answered outlives everything. */
+static void test_answered(void) {
+    fresh();
+    struct call_end silent = ended_well;
+    silent.exchange = false;
+    calls_quiet(3, silent, START);
+    calls_quiet(3, ended_refused, START);
+    CHECK(total(&breaker.answered) == 0);
+    calls_quiet(1, ended_well, START);
+    CHECK(total(&breaker.answered) != 0);
+    calls_quiet(3, silent, START);
+    CHECK(total(&breaker.answered) != 0);
+    /* Calls that are only let through tell it too. */
+    fresh();
+    trip(ended_refused, START);
+    struct ticket ticket = ask(ASK_REQUEST, START).ticket;
+    CHECK(ticket.standing == STANDING_PASSED && !finish(ticket, ended_well, START, START).happened);
+    CHECK(total(&breaker.answered) != 0);
+}
+
 static void test_generation_wraps(void) {
     fresh();
     uint64_t now = START;
@@ -169,6 +189,7 @@ static void test_generation_wraps(void) {
         CHECK(breaker_view(&breaker, now).generation == (3 * i & 4095));
         CHECK(breaker_view(&breaker, now).sums.calls == 0 && breaker_row(&breaker) == 0);
         trip(i % 2 ? ended_reset : ended_refused, now);
+        CHECK(connect_only() == (i % 2 == 0));
         now += 10 * SECOND;
         for (unsigned probes = 0; probes < 3; probes++) {
             finish(probe(now), ended_well, now, now);
@@ -185,6 +206,7 @@ int main(int argc, char **argv) {
                                              {"opens_in_a_row", test_opens_in_a_row},
                                              {"late", test_late},
                                              {"observe", test_observe},
+                                             {"answered", test_answered},
                                              {"generation_wraps", test_generation_wraps}};
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -18,7 +18,7 @@ static void test_holder(void) {
     probe_of(PERMIT_HOLDER_MAX, DUE);
     struct ticket answered = probe_of(42, DUE), passed = probe_of(43, DUE);
     CHECK(breaker_permit_holder(&breaker, 0, &word) == PERMIT_HOLDER_MAX);
-    breaker_answered(&breaker, &rule, answered);
+    breaker_call_answered(&breaker, &rule, answered);
     CHECK(breaker_permit_holder(&breaker, 1, &word) == 42);
     finish(passed, ended_well, DUE, DUE);
     CHECK(breaker_permit_holder(&breaker, 2, &word) == 0);
@@ -39,7 +39,7 @@ static void test_gone(void) {
         tickets[i] = probe_of(100 + i, DUE);
         CHECK(breaker_permit_holder(&breaker, i, &words[i]) == 100 + i);
     }
-    breaker_answered(&breaker, &rule, tickets[2]);
+    breaker_call_answered(&breaker, &rule, tickets[2]);
     CHECK(!breaker_free_permit(&breaker, 2, words[2])); /* the word is not the one seen any more */
     CHECK(breaker_permit_holder(&breaker, 2, &words[2]) == 102);
     CHECK(breaker_permits(&breaker, &rule, DUE) == PERMITS_OUT);
@@ -119,7 +119,7 @@ static void test_scribbled(void) {
     uint64_t seed = 1;
     for (unsigned i = 0; i < 10000; i++) {
         fresh();
-        rule.probes = (uint8_t)random_below(&seed, 33);
+        rule.probes = (uint8_t)random_below(&seed, 256);
         atomic64_store_relaxed(&breaker.control, random_next(&seed));
         atomic64_store_relaxed(&breaker.last_permit_ns, random_next(&seed));
         for (unsigned permit = 0; permit < PROBES_MAX; permit++) {
@@ -130,10 +130,13 @@ static void test_scribbled(void) {
         }
         unsigned asked = 0;
         uint64_t now = START;
-        while (ask(ASK_CONNECT, now).ticket.standing == STANDING_REJECTED) {
+        struct admission admission = ask(ASK_CONNECT, now);
+        while (admission.ticket.standing == STANDING_REJECTED) {
             CHECK(++asked < 1000);
             now += HOUR;
+            admission = ask(ASK_CONNECT, now);
         }
+        CHECK(admission.ticket.permit <= PROBES_MAX);
     }
 }
 

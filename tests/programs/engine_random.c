@@ -101,8 +101,12 @@ static void do_leave(void) {
     struct conversation_leave leave = {.timed_out = below(2) != 0,
                                        .waited_here = below(2) != 0,
                                        .answered = below(2) != 0,
-                                       .arrived = below(4) == 0,
-                                       .unconnected = below(4) == 0,
+                                       .facts = {.arrived = below(4) == 0,
+                                                 .unconnected = below(4) == 0,
+                                                 .exchanged = below(4) == 0,
+                                                 .asked = below(4) == 0,
+                                                 .ended = below(4) == 0 ? REASON_CLOSED : REASON_NONE,
+                                                 .wait_ns = below(SECOND)},
                                        .give_up_ns = below(2) ? CONVERSATION_GIVE_UP : SECOND};
     step_done(conversation_left(&life.conversation, life.era, &leave, life.now_ns));
     HOLDS(!life.out);

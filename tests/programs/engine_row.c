@@ -160,6 +160,38 @@ static void test_closing(void) {
         CHECK(!call(ended_reset, now + i * SECOND).happened);
     }
     CHECK(call(ended_reset, now + 4 * SECOND).happened);
+    /* Also when all that takes less than the time of a burst. */
+    fresh_row();
+    rule.open_for_ns = 10 * MS;
+    rule.consecutive_errors = 1;
+    CHECK(call(ended_reset, START).happened);
+    for (unsigned i = 0; i < 3; i++) {
+        finish(probe(START + 10 * MS), ended_well, START, START);
+    }
+    CHECK(call(ended_reset, START + 20 * MS).cause == CAUSE_CONSECUTIVE_ERRORS);
+}
+
+/* A generation's number that comes again in the row's few bits does not bring its row along. */
+static void test_generation_comes_again(void) {
+    fresh_row();
+    failures_quiet(4, SECOND);
+    CHECK(call(ended_reset, START + 4 * SECOND).happened);
+    uint64_t now = START + 14 * SECOND;
+    for (unsigned i = 0; i < 256; i++) {
+        for (unsigned probes = 0; probes < 3; probes++) {
+            finish(probe(now), ended_well, now, now);
+        }
+        CHECK(state() == STATE_CLOSED);
+        if (i == 255) {
+            break;
+        }
+        rule.min_calls = 10;
+        trip(ended_after(0, 2 * SECOND), now + 20 * SECOND);
+        rule.min_calls = 1000;
+        now += 30 * SECOND;
+    }
+    CHECK(breaker_view(&breaker, now).generation % 256 == 0 && breaker_row(&breaker) == 0);
+    CHECK(!call(ended_reset, now).happened && breaker_row(&breaker) == 1);
 }
 
 int main(int argc, char **argv) {
@@ -171,6 +203,7 @@ int main(int argc, char **argv) {
                                              {"min_calls", test_min_calls},
                                              {"ratio_off", test_ratio_off},
                                              {"saturated", test_saturated},
-                                             {"closing", test_closing}};
+                                             {"closing", test_closing},
+                                             {"generation_comes_again", test_generation_comes_again}};
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -12,9 +12,9 @@
  *   answered   TLS: bytes of a call that goes on
  *
  * Events: connect, up, fail REASON, send BYTES [SIZE] [until TIME], begin, sent BYTES [SIZE], blocked, receive,
- * bytes [at TIME], eof, timeout, shut, close [timed_out] [here] [answered] [arrived] [unconnected] [give_up MS], fork,
- * and look, whose result says what the connection is in. BYTES are names of samples joined by '+'. Every ticket must
- * come back exactly once: with the end of its own call, or released.
+ * bytes [at TIME], eof, timeout, shut, close [timed_out] [here] [answered] [arrived] [unconnected] [exchanged] [asked]
+ * [wait MS] [ended REASON] [give_up MS], fork, and look, whose result says what the connection is in. BYTES are names of
+ * samples joined by '+'. Every ticket must come back exactly once: with the end of its own call, or released.
  */
 #ifndef CUTOUT_TESTS_ENGINE_SCRIPT_H
 #define CUTOUT_TESTS_ENGINE_SCRIPT_H
@@ -183,11 +183,21 @@ static inline void script_close(char **words, uint64_t now_ns) {
             leave.give_up_ns = script_time(words[++i]) - DAY;
             continue;
         }
+        if (strcmp(words[i], "wait") == 0) {
+            leave.facts.wait_ns = script_time(words[++i]) - DAY;
+            continue;
+        }
+        if (strcmp(words[i], "ended") == 0) {
+            leave.facts.ended = reason_of(words[++i]);
+            continue;
+        }
         bool *flag = strcmp(words[i], "timed_out") == 0     ? &leave.timed_out
                      : strcmp(words[i], "here") == 0        ? &leave.waited_here
                      : strcmp(words[i], "answered") == 0    ? &leave.answered
-                     : strcmp(words[i], "arrived") == 0     ? &leave.arrived
-                     : strcmp(words[i], "unconnected") == 0 ? &leave.unconnected
+                     : strcmp(words[i], "arrived") == 0     ? &leave.facts.arrived
+                     : strcmp(words[i], "unconnected") == 0 ? &leave.facts.unconnected
+                     : strcmp(words[i], "exchanged") == 0   ? &leave.facts.exchanged
+                     : strcmp(words[i], "asked") == 0       ? &leave.facts.asked
                                                             : NULL;
         CHECK(flag != NULL);
         *flag = true;

@@ -165,7 +165,13 @@ static void test_ends(void) {
          "300 past"},
         {"the server hangs up on the request", JUDGE_AUTO, PROTOCOL_AUTO,
          "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 eof = closed 30 20 past"},
-        {"a stale one", JUDGE_EVERY, PROTOCOL_AUTO,
+        {"a stale one: idle since its last record", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 bytes = answered; 35 bytes; "
+         "1035 send data = success 30 20 past heard asks; 1036 eof = ignored 1 1 past"},
+        {"not stale by a microsecond", JUDGE_EVERY, PROTOCOL_AUTO,
+         "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 bytes = answered; 35 bytes; "
+         "1034.999 send data = success 30 20 past heard asks; 1036 eof = closed 1.001 1.001 past"},
+        {"a stale one after a send that would block", JUDGE_EVERY, PROTOCOL_AUTO,
          "0 connect; 0 up; 0 send hello; 10 bytes; 10 send ccs+data+data; 30 bytes = answered; 100 send data "
          "= success 30 "
          "20 past heard asks; 120 bytes = answered; 130 blocked = success 20 20 past heard asks released; "
@@ -242,10 +248,26 @@ static void test_cut(void) {
     }
 }
 
+/* A long connection's records are counted no further than need be. */
+static void test_many(void) {
+    static unsigned char bytes[2000];
+    size_t size = sample_add(bytes, "data");
+    bool data = false;
+    uint64_t state = tls_records_feed(0, bytes, size, &data), third = 0;
+    CHECK(data && !tls_records_request_begun(state));
+    for (unsigned record = 2; record < 100; record++) {
+        data = false;
+        state = tls_records_feed(state, bytes, size, &data);
+        CHECK(data && tls_records_request_begun(state));
+        third = record == 3 ? state : third;
+        CHECK(record < 3 || state == third);
+    }
+}
+
 /* Whatever a sealed Finished of TLS 1.2 begins with, it is no second ClientHello: of all first bytes, and of all pairs
  * but that of a hello, which one resumed session in 65,536 brings. */
 static void test_sealed(void) {
-    unsigned char bytes[400];
+    unsigned char bytes[1024];
     for (unsigned pair = 0; pair < 65536; pair++) {
         struct sample_record finished = {"", 22, 3, (unsigned char)(pair >> 8), (unsigned char)pair, 40};
         bool data = false;
@@ -265,6 +287,7 @@ int main(int argc, char **argv) {
                                              {"ends", test_ends},
                                              {"close_notify", test_close_notify},
                                              {"cut", test_cut},
+                                             {"many", test_many},
                                              {"sealed", test_sealed}};
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }
