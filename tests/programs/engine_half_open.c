@@ -173,7 +173,7 @@ static void test_answered(void) {
     /* One answered, one passed: the answered one may still fail. */
     fresh_open(2);
     first = probe(DUE);
-    breaker_probe_answered(&breaker, first);
+    breaker_call_answered(&breaker, &rule, first);
     CHECK(!finish(probe(DUE), ended_well, DUE, DUE).happened);
     CHECK(finish(first, ended_reset, DUE, DUE).cause == CAUSE_PROBE_FAILED);
     /* Answered, and then it ends in any way. */
