@@ -170,7 +170,6 @@ void call_send_end(struct data_call *call, int fd, const struct iovec *pieces, s
 /* --- receiving --- */
 
 void call_receive_begin(struct data_call *call, int fd, int flags) {
-    (void)flags;
     call->connection = NULL;
     if (!guest_is_active()) {
         return;
@@ -185,7 +184,8 @@ void call_receive_begin(struct data_call *call, int fd, int flags) {
     }
     call->connection = connection;
     call->before_ns = clock_monotonic_ns();
-    if (conversation_is_fresh(&connection->conversation, era)) {
+    /* A peek at a connection that has not been used yet asks whether it still lives: nobody waits for a greeting. */
+    if ((flags & MSG_PEEK) == 0 && conversation_is_fresh(&connection->conversation, era)) {
         conversation_receiving(&connection->conversation, era, call->before_ns);
         overdue_show(connection);
     }
