@@ -353,7 +353,10 @@ static void compare_modes(const struct run *enforced, const struct run *observed
     }
     HOLDS((enforced->changes == 0) == (observed->changes == 0));
     for (unsigned i = 0; i < enforced->changes && i < observed->changes; i++) {
-        HOLDS(memcmp(&enforced->change[i], &observed->change[i], sizeof enforced->change[i]) == 0);
+        const struct transition *a = &enforced->change[i], *b = &observed->change[i];
+        HOLDS(a->from == b->from && a->to == b->to && a->cause == b->cause && a->at_ns == b->at_ns);
+        HOLDS(a->connect_only == b->connect_only && a->retry_ns == b->retry_ns);
+        compare_sums(&a->sums, &b->sums);
         if (enforced->change[i].to == STATE_OPEN) {
             return;
         }
