@@ -220,6 +220,10 @@ static const char *read_option(struct trace_piece word, struct trace_record *rec
         record->name = word_behind(word, sizeof "name=" - 1);
         return NULL;
     }
+    if (word_begins(word, "rule=") && word.size > sizeof "rule=" - 1 && record->rule.size == 0) {
+        record->rule = word_behind(word, sizeof "rule=" - 1);
+        return NULL;
+    }
     return "kept or connect, name=HOST (each once), or a comment";
 }
 
@@ -298,15 +302,43 @@ enum trace_line trace_read(const char *line, size_t size, struct trace_record *r
         return is_bad(error, word, expected);
     }
     record->kept = record->connect = false;
-    record->name.size = 0;
+    record->name.size = record->rule.size = 0;
     return read_options(&reading, record, error);
 }
 
+/* "*" stands for all destinations of the rule that must be named beside it. */
+static bool target_any(const struct trace_record *record, struct trace_target *target,
+                       struct trace_error *error) {
+    target->endpoint = endpoint_any();
+    target->text[0] = target->host[0] = '\0';
+    if (record->name.size > 0) {
+        is_bad(error, record->name, "a name only for tcp:// and udp:// destinations");
+        return false;
+    }
+    if (record->rule.size == 0) {
+        is_bad(error, record->destination, "rule=NAME behind the columns, where the destination is '*'");
+        return false;
+    }
+    if (text_unescape(record->rule.bytes, record->rule.size, target->rule, sizeof target->rule) == 0) {
+        is_bad(error, record->rule, "the name of a rule");
+        return false;
+    }
+    return true;
+}
+
 bool trace_target(const struct trace_record *record, struct trace_target *target, struct trace_error *error) {
+    target->rule[0] = '\0';
+    if (word_is(record->destination, "*")) {
+        return target_any(record, target, error);
+    }
     if (!endpoint_parse(record->destination.bytes, record->destination.size, &target->endpoint,
                         target->text)) {
         is_bad(error, record->destination,
                "tcp://ADDRESS:PORT, udp://ADDRESS:PORT, unix:///PATH or dns://NAME");
+        return false;
+    }
+    if (record->rule.size > 0) {
+        is_bad(error, record->rule, "a rule only where the destination is '*'");
         return false;
     }
     bool by_name = target->endpoint.ipv6 == ENDPOINT_BY_NAME;

@@ -11,6 +11,7 @@
 #ifndef CUTOUT_LIB_TRACE_H
 #define CUTOUT_LIB_TRACE_H
 
+#include "lib/breaker.h"
 #include "lib/endpoint.h"
 #include "lib/outcome.h"
 
@@ -35,6 +36,7 @@ struct trace_record {
     uint64_t response_ns;           /* or TRACE_NEVER */
     struct trace_piece destination; /* "tcp://10.0.0.5:443", as it is written */
     struct trace_piece name;        /* of name=HOST; size 0 where none is written */
+    struct trace_piece rule; /* of rule=NAME, where the destination is "*"; size 0 where none is written */
     enum outcome outcome;
     enum failure_reason reason; /* REASON_NONE unless it is a failure */
     bool kept;                  /* an exchange on an established connection */
@@ -65,9 +67,10 @@ struct trace_target {
     char
         text[ENDPOINT_NAME_MAX + 1]; /* path or host name of a unix or dns endpoint or one by name, else "" */
     char host[ENDPOINT_NAME_MAX + 1]; /* canonical host name under which its address was found, "" = none */
+    char rule[BREAKER_RULE_MAX]; /* of endpoint_any: the rule whose destinations it stands for, else "" */
 };
 
-/* Reads the record's destination and name. False, with *error filled in, when they are none. */
+/* Reads the record's destination, name and rule. False, with *error filled in, when they are none. */
 bool trace_target(const struct trace_record *record, struct trace_target *target, struct trace_error *error);
 
 #define TRACE_ERROR_MAX 256
@@ -78,7 +81,7 @@ size_t trace_error_format(const struct trace_error *error, char *text, size_t ro
 #define TRACE_LINE_MAX 4096
 
 /* Writes the line that trace_read makes such a record of, with its line feed and a terminating zero. destination is as
- * endpoint_format writes it and name plain text (as trace_target gives it), both without columns; `connect` is written only
+ * endpoint_format writes it, name and rule plain text (as trace_target gives them), all without columns; `connect` is written only
  * where it is not implied. No line is longer than TRACE_LINE_MAX. Returns the length. */
 size_t trace_write(const struct trace_record *record, char *line, size_t room);
 

@@ -64,6 +64,10 @@ size_t trace_write(const struct trace_record *record, char *line, size_t room) {
         text_add(&text, " name=");
         add_word(&text, record->name, true);
     }
+    if (record->rule.size > 0) {
+        text_add(&text, " rule=");
+        add_word(&text, record->rule, true);
+    }
     text_add(&text, "\n");
     return text.length;
 }

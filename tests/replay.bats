@@ -234,6 +234,21 @@ trace: line 2 starts before an earlier one: sorted by start, in memory"
 {"rule":["*",4]}'
 }
 
+@test "a recording of a rule that judges its destinations together goes to that rule" {
+    rules '[one]
+match = 10.0.0.1
+scope = rule
+[other]
+match = 10.0.0.2
+scope = rule'
+    trace '0 * success 1ms rule=other' '1 tcp://10.0.0.2:80 success 1ms' '2 * success 1ms rule=one'
+    expect "$(replay --json -r cutout.rules trace | jq -c '.summary | map(.rule, .admitted)')" '["other",2,"one",1]'
+    trace '0 * success 1ms rule=third'
+    run --separate-stderr replay -r cutout.rules trace
+    expect "$status" 1
+    expect "$stderr" "cutout: trace:1:22: found 'third', expected a rule of the rules file: '*' stands for its destinations"
+}
+
 @test "names, look-ups, datagrams and local sockets are judged by the rules that name them" {
     rules '[named]
 match = *.internal

@@ -102,8 +102,13 @@ static bool add_call(struct recorder *recorder, const struct record *record) {
     call.destination.size =
         endpoint_format(&breaker->endpoint, breaker->endpoint_name, destination, sizeof destination);
     memcpy(name, breaker->name, sizeof name);
-    call.name.bytes = name;
-    call.name.size = host_size(name);
+    if (breaker->endpoint.scheme == SCHEME_NONE) { /* all of a rule's destinations together */
+        call.rule.bytes = breaker->rule;
+        call.rule.size = strnlen(breaker->rule, sizeof breaker->rule);
+    } else {
+        call.name.bytes = name;
+        call.name.size = host_size(name);
+    }
     recorder->calls++;
     return add_lost(recorder) && add_line(recorder, line, trace_write(&call, line, sizeof line));
 }

@@ -141,11 +141,19 @@ static struct endpoint in_scope(const struct trace_target *target, const struct 
     return target->endpoint;
 }
 
-static uint32_t find_target(struct table *table, const struct trace_target *target) {
+/* The rule that covers the target; RULESET_RULES where "*" belongs to a rule that is not there. */
+static uint32_t find_rule(const struct ruleset *rules, const struct trace_target *target) {
     uint8_t scheme = target->endpoint.scheme;
+    if (scheme == SCHEME_NONE) {
+        return ruleset_find(rules, target->rule);
+    }
     bool named = scheme == SCHEME_UNIX || scheme == SCHEME_DNS;
-    uint32_t rule = ruleset_match(table->rules, &target->endpoint, named ? target->text : NULL,
-                                  target->host[0] ? target->host : NULL);
+    return ruleset_match(rules, &target->endpoint, named ? target->text : NULL,
+                         target->host[0] ? target->host : NULL);
+}
+
+static uint32_t find_target(struct table *table, const struct trace_target *target, uint32_t rule) {
+    uint8_t scheme = target->endpoint.scheme;
     const struct thresholds *thresholds = &ruleset_rule(table->rules, rule)->thresholds;
     bool needs_rule = scheme == SCHEME_UDP || scheme == SCHEME_UNIX;
     if (thresholds->mode == MODE_OFF || (needs_rule && rule == 0)) {
@@ -193,7 +201,24 @@ static void note_hint(struct table_hint *hint, uint64_t hash, const struct trace
     }
 }
 
+static uint32_t find_text(struct table *table, const struct trace_record *record, struct trace_error *error) {
+    struct trace_target target;
+    if (!trace_target(record, &target, error)) {
+        return TABLE_BAD;
+    }
+    uint32_t rule = find_rule(table->rules, &target);
+    if (rule == RULESET_RULES) {
+        *error =
+            (struct trace_error){record->rule, "a rule of the rules file: '*' stands for its destinations"};
+        return TABLE_BAD;
+    }
+    return find_target(table, &target, rule);
+}
+
 uint32_t table_find(struct table *table, const struct trace_record *record, struct trace_error *error) {
+    if (record->rule.size > 0) {
+        return find_text(table, record, error);
+    }
     uint64_t hash = record_hash(record);
     struct table_hint *pair = &table->hints[hash % TABLE_HINTS & ~1u];
     if (hint_fits(&pair[0], hash, record)) {
@@ -202,12 +227,8 @@ uint32_t table_find(struct table *table, const struct trace_record *record, stru
     if (hint_fits(&pair[1], hash, record)) {
         return pair[1].lane;
     }
-    struct trace_target target;
-    if (!trace_target(record, &target, error)) {
-        return TABLE_BAD;
-    }
-    uint32_t lane = find_target(table, &target);
-    if (lane != TABLE_NO_MEMORY) {
+    uint32_t lane = find_text(table, record, error);
+    if (lane != TABLE_BAD && lane != TABLE_NO_MEMORY) {
         /* The first place is for newcomers; who is found there again and again has pushed nobody out of the second. */
         note_hint(&pair[pair[0].destination_size != 0 && pair[1].destination_size == 0], hash, record, lane);
     }

@@ -30,12 +30,15 @@ static void check_writing(const struct trace_record *record, const struct trace_
         plain.name.bytes = target->host;
         plain.name.size = strlen(target->host);
     }
+    plain.rule.bytes = target->rule;
+    plain.rule.size = strlen(target->rule);
     size_t length = trace_write(&plain, line, sizeof line);
     MUST(length < sizeof line - 1 && length > 0 && line[length - 1] == '\n');
     MUST(trace_read(line, length - 1, &again, &error) == TRACE_CALL);
     MUST(trace_target(&again, &same, &error));
     MUST(endpoint_equal(&same.endpoint, &target->endpoint));
     MUST(strcmp(same.text, target->text) == 0 && strcmp(same.host, target->host) == 0);
+    MUST(strcmp(same.rule, target->rule) == 0);
     MUST(again.start_ns == record->start_ns && again.response_ns == record->response_ns);
     MUST(again.outcome == record->outcome && again.reason == record->reason);
     MUST(again.kept == record->kept && again.connect == record->connect);

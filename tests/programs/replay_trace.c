@@ -17,6 +17,7 @@ static enum trace_line read_line(const char *line) {
     /* The pieces must outlive the copy. */
     record.destination.bytes = line + (record.destination.bytes - (copy + 1));
     record.name.bytes = record.name.size > 0 ? line + (record.name.bytes - (copy + 1)) : NULL;
+    record.rule.bytes = record.rule.size > 0 ? line + (record.rule.bytes - (copy + 1)) : NULL;
     error.found.bytes = what == TRACE_BAD ? line + (error.found.bytes - (copy + 1)) : NULL;
     free(copy);
     return what;
@@ -120,7 +121,13 @@ static void test_targets(void) {
     refuses("1 tcp://10.0.0.256:443 success 1ms", "3: found 'tcp://10.0.0.256:443', " TARGET);
     refuses("1 tcp://10.0.0.5:65536 success 1ms", "3: found 'tcp://10.0.0.5:65536', " TARGET);
     refuses("1 tcp://::1:80 success 1ms", "3: found 'tcp://::1:80', " TARGET);
-    refuses("1 * success 1ms", "3: found '*', " TARGET);
+    refuses("1 * success 1ms",
+            "3: found '*', expected rule=NAME behind the columns, where the destination is '*'");
+    refuses("1 * success 1ms rule=a\\x", "22: found 'a\\\\x', expected the name of a rule");
+    refuses("1 * success 1ms name=a rule=a",
+            "22: found 'a', expected a name only for tcp:// and udp:// destinations");
+    refuses("1 tcp://10.0.0.5:443 success 1ms rule=a",
+            "39: found 'a', expected a rule only where the destination is '*'");
     refuses("1 unix:///a\\x success 1ms", "3: found 'unix:///a\\\\x', " TARGET);
     refuses("1 dns:// success 1ms", "3: found 'dns://', " TARGET);
     refuses("1 dns://db success 1ms name=db",
@@ -139,6 +146,8 @@ static void writes(const char *line, const char *written) {
     plain.destination.size = endpoint_format(&target.endpoint, target.text, destination, sizeof destination);
     plain.name.bytes = target.host;
     plain.name.size = record.name.size > 0 ? strlen(target.host) : 0;
+    plain.rule.bytes = target.rule;
+    plain.rule.size = strlen(target.rule);
     CHECK(trace_write(&plain, bytes, sizeof bytes) == strlen(bytes));
     check_text(bytes, written);
 }
@@ -157,6 +166,7 @@ static void test_writing(void) {
            "3.000 udp://9.9.9.9:53 failure:unreachable 1ms kept\n");
     writes("3 unix:///run/a\\x20b\\x0a success 1ms", "3.000 unix:///run/a\\x20b\\x0a success 1ms\n");
     writes("3 unix://@bus success 1ms", "3.000 unix://@bus success 1ms\n");
+    writes("3 * success 1ms rule=orders", "3.000 * success 1ms rule=orders\n");
     writes("3 dns://DB.internal failure:dns 5s", "3.000 dns://db.internal failure:dns 5000ms\n");
 }
 
