@@ -23,8 +23,8 @@ COMMON   := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-s
 COMMON   += -fno-builtin-bcmp
 # The guest: small frames (other programs' tiny stacks), no fortified imports, its few thread-local bytes at hand
 # without a call into the loader.
-GUEST    := $(COMMON) -ftls-model=initial-exec -U_FORTIFY_SOURCE -fstack-usage $(if $(SAN),,-Wframe-larger-than=1024)
-LINK_SO  := -shared -Wl,-z,now,-z,relro,-z,nodelete,-z,noexecstack,--version-script=shim/exports.map \
+GUEST    := $(COMMON) -ffunction-sections -fdata-sections -ftls-model=initial-exec -U_FORTIFY_SOURCE -fstack-usage $(if $(SAN),,-Wframe-larger-than=1024)
+LINK_SO  := -shared -Wl,--gc-sections,-z,noseparate-code,-z,now,-z,relro,-z,nodelete,-z,noexecstack,--version-script=shim/exports.map \
             -Wl,--no-as-needed -l:libdl.so.2 -Wl,-soname,libcutout.so
 LINK     := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
@@ -50,7 +50,14 @@ $(B)/cutout: $(call objects,$(TOOL) $(LIB) $(RULES))
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(GUEST) -MMD -MP -c -o $@ $<
+	$(CC) $(GUEST) $(OPTIMISE) -MMD -MP -c -o $@ $<
+# What runs once, or hardly ever, is to be small, not fast.
+COLD := $(RULES) $(wildcard shim/real*.c) \
+        $(addprefix shim/,address.c call_close.c call_lookup.c connection.c environment.c \
+        error.c guest.c interpose_lookup.c load.c names.c panel.c refresh.c slot.c) \
+        $(addprefix lib/,endpoint.c endpoint_parse.c journal.c override.c panel.c permit.c protocol.c recording.c text.c \
+        thresholds.c tls_records.c)
+$(call objects,$(COLD)): OPTIMISE := -Os
 $(B)/obj/shim/tool/%.o: shim/tool/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) -MMD -MP -c -o $@ $<

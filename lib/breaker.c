@@ -155,7 +155,8 @@ void breaker_release(struct breaker *breaker, const struct thresholds *threshold
     }
 }
 
-void breaker_call_answered(struct breaker *breaker, const struct thresholds *thresholds, struct ticket ticket) {
+void breaker_call_answered(struct breaker *breaker, const struct thresholds *thresholds,
+                           struct ticket ticket) {
     breaker_landed(breaker, thresholds);
     if (ticket.standing == STANDING_COUNTED && ticket.permit != 0) {
         permit_answered(breaker->permits, ticket.permit, ticket.generation);

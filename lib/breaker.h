@@ -193,7 +193,8 @@ void breaker_release(struct breaker *breaker, const struct thresholds *threshold
 
 /* The destination has answered, though the call's end is not known yet (TLS): it is not in flight any more, and a probe's
  * permit counts as passed when probe_timeout is due. Its end must then say `answered`. */
-void breaker_call_answered(struct breaker *breaker, const struct thresholds *thresholds, struct ticket ticket);
+void breaker_call_answered(struct breaker *breaker, const struct thresholds *thresholds,
+                           struct ticket ticket);
 
 /* Whether the next asker would find every permit of HALF_OPEN given out. */
 enum breaker_permits {

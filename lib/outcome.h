@@ -27,7 +27,7 @@ struct call_end {
     enum failure_reason reason; /* REASON_NONE unless outcome is OUTCOME_FAILURE */
     bool past_connect;    /* the connect (and session set-up, or look-up) was done when the call ended */
     bool exchange;        /* bytes were received: the destination answered */
-    bool kept;                /* a request on an established connection, not the one its connect began */
+    bool kept;            /* a request on an established connection, not the one its connect began */
     bool answered;        /* its answer had begun before this (TLS): it was not in flight any more */
     bool was_overdue;     /* the last count of overdue calls has it */
     bool overdue_past;    /* and as one past its connect */
