@@ -14,8 +14,9 @@
 #endif
 
 #define PAGE_BYTES 4096
-/* In the page while a forked child takes up its life; no process but init has that PID. */
-#define PID_BEING_SET 1
+/* In the page while a forked child takes up its life. Above every PID: in a container the program itself is often 1. Its
+ * low half is 0, which is what the events of a child in a sandbox say. */
+#define PID_BEING_SET (UINT64_C(1) << 32)
 
 struct guest guest;
 struct atomic64 *guest_pid;

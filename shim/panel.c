@@ -9,11 +9,14 @@
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <time.h>
 
 #define KEY_ATTEMPTS 8
+/* The panel is mapped whole. It takes at most this part of an address space that is limited. */
+#define CROWDED_SHARE 8
 
 /* On whose behalf a panel is sought. */
 struct seeker {
@@ -245,9 +248,19 @@ static int private_attach(struct attachment *attachment, const char *name) {
     return 0;
 }
 
+bool panel_would_crowd(void) {
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    raw_call4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit);
+    return limit.rlim_cur / CROWDED_SHARE < sizeof(struct panel);
+}
+
 int panel_attach(struct attachment *attachment, const struct environment *environment) {
     *attachment = nothing_attached();
     attachment->environment = environment;
+    if (panel_would_crowd()) {
+        attachment->error = ENOMEM;
+        return -ENOMEM;
+    }
     struct seeker seeker = {
         .has_group = environment->has_group,
         .group = environment->group,

@@ -35,8 +35,12 @@ struct attachment {
  * 0..7. */
 int32_t panel_key(const char *name, bool has_group, uint32_t id, unsigned attempt);
 
+/* True when the address space of this process is limited so tightly that the panel would take more than an eighth of it.
+ * A program under such a limit needs the room itself. */
+bool panel_would_crowd(void);
+
 /* Attaches the panel that the environment names, making it where it does not exist; falls back to private
- * memory. Claims no slot. Returns 0, or -errno when even private memory cannot be had. */
+ * memory. Claims no slot. Returns 0, or -errno when even private memory cannot be had, or would crowd the program. */
 int panel_attach(struct attachment *attachment, const struct environment *environment);
 
 /* For the command: attaches an existing segment by its id, read-only or not, after checking size, magic and

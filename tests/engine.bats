@@ -203,6 +203,10 @@ sanitized() {
     cases engine_leave timed_out long
 }
 
+@test "what passed unseen is learned from the kernel when the program leaves" {
+    cases engine_leave unseen
+}
+
 @test "errors and ends of streams fail the call that they cut, but not one on a stale connection" {
     cases engine_leave errors stale
 }

@@ -135,7 +135,9 @@ static void print_settings(struct settings *settings, bool well, struct findings
         printf("          %s\n", settings->why);
         findings->not = true;
     }
-    print_memory(settings, panel, findings);
+    if (!panel_would_crowd()) {
+        print_memory(settings, panel, findings);
+    }
     found_close(&found);
 }
 

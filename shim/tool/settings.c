@@ -167,6 +167,12 @@ bool settings_check_rules(struct settings *settings, bool report, bool warnings)
 }
 
 bool settings_check_panel(struct settings *settings, const struct found_panel *panel) {
+    if (panel_would_crowd()) {
+        return complain(
+            settings,
+            "the address space is limited (ulimit -v) to less than eight times the %zu MB of a panel",
+            sizeof(struct panel) / 1000000);
+    }
     if (!panel || !settings->environment.rules_named) {
         return true;
     }
