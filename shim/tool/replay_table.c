@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FIRST_ROOM 64
 
@@ -19,9 +20,13 @@ bool table_open(struct table *table, const struct ruleset *rules, bool observe) 
 
 void table_close(struct table *table) {
     for (uint32_t i = 0; i < table->count; i++) {
-        free(table->lanes[i].breaker);
         free(table->names[i].destination);
         free(table->names[i].host);
+    }
+    while (table->blocks) {
+        struct table_block *block = table->blocks;
+        table->blocks = block->next;
+        free(block);
     }
     free(table->lanes);
     free(table->names);
@@ -81,13 +86,33 @@ static bool grow(struct table *table) {
     return true;
 }
 
-static struct breaker *make_breaker(const struct endpoint *endpoint, const struct rule *rule) {
-    struct breaker *breaker = aligned_alloc(_Alignof(struct breaker), sizeof *breaker);
-    if (breaker) {
-        memset(breaker, 0, sizeof *breaker);
-        breaker->endpoint = *endpoint;
-        breaker->rule_key = rule->key;
+static bool add_block(struct table *table) {
+    struct table_block *block = aligned_alloc(TABLE_BLOCK_BYTES, TABLE_BLOCK_BYTES);
+    if (!block) {
+        return false;
     }
+    if (table->blocks) {
+        madvise(block, TABLE_BLOCK_BYTES, MADV_HUGEPAGE); /* the first stays as small as what is used of it */
+    }
+    *block = (struct table_block){.next = table->blocks, .used = sizeof *block};
+    table->blocks = block;
+    return true;
+}
+
+static struct breaker *make_breaker(struct table *table, const struct endpoint *endpoint,
+                                    const struct rule *rule) {
+    struct table_block *block = table->blocks;
+    if (!block || TABLE_BLOCK_BYTES - block->used < sizeof(struct breaker)) {
+        if (!add_block(table)) {
+            return NULL;
+        }
+        block = table->blocks;
+    }
+    struct breaker *breaker = (struct breaker *)(void *)((char *)block + block->used);
+    block->used += sizeof *breaker;
+    memset(breaker, 0, sizeof *breaker);
+    breaker->endpoint = *endpoint;
+    breaker->rule_key = rule->key;
     return breaker;
 }
 
@@ -110,11 +135,10 @@ static uint32_t make_lane(struct table *table, const struct endpoint *endpoint, 
     char destination[ENDPOINT_TEXT_MAX];
     endpoint_format(endpoint, text, destination, sizeof destination);
     struct table_name name = {index, strdup(destination), host_text(target)};
-    struct breaker *breaker = make_breaker(endpoint, rule);
+    struct breaker *breaker = make_breaker(table, endpoint, rule);
     if (!name.destination || !breaker || (target->host[0] && !name.host)) {
         free(name.destination);
         free(name.host);
-        free(breaker);
         return TABLE_NO_MEMORY;
     }
     uint32_t lane = table->count++;

@@ -25,6 +25,13 @@ struct table_hint {
 };
 #define TABLE_HINTS 32768u /* in pairs: a text may lie in either place of its pair */
 
+/* Where breakers lie, many in one piece: thousands of them would each cost a page, and half of a replay's time. */
+struct table_block {
+    _Alignas(64) struct table_block *next;
+    size_t used; /* bytes, this head included */
+};
+#define TABLE_BLOCK_BYTES (2u << 20)
+
 struct table {
     const struct ruleset *rules;
     bool observe; /* nothing is rejected, whatever the rules say */
@@ -34,6 +41,7 @@ struct table {
     uint32_t *cells;           /* open hash of the lanes: index + 1, 0 = free */
     uint32_t cell_count;       /* a power of two, more than twice `count` */
     struct table_hint *hints;
+    struct table_block *blocks; /* the one in use first */
     struct replay_rule shares[RULESET_RULES];
 };
 
