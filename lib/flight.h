@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FLIGHT_CONNECTIONS 4096 /* a connection beyond is not seen by hung-call counts */
+#define FLIGHT_CONNECTIONS 2048 /* a connection beyond is not seen by hung-call counts */
 #define FLIGHT_LOOKUPS     64   /* look-ups at one time, likewise */
 #define FLIGHT_WORDS       (FLIGHT_CONNECTIONS + FLIGHT_LOOKUPS)
 
