@@ -125,6 +125,12 @@ trips='[.[] | select(.from == "closed" and .to == "open") | .at]'
     expect "$(wc -l <properties)" 12 "lines"
 }
 
+@test "the result does not depend on which thread makes which call" {
+    local seed
+    seed=$(date +%s)
+    timeout 120 "$BUILD/tests/replay_threads" 1000 "$seed" || fail "seed $seed"
+}
+
 @test "hung calls count from a nanosecond after slow_call, once each, where the destination has answered" {
     programs replay_hung edge result unanswered once connect-phase other-generation
 }
