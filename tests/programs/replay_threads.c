@@ -146,7 +146,7 @@ static void run_crew(struct crew *crew, const struct trial *trial, unsigned thre
         crew->breakers[i].endpoint.port = (uint16_t)i;
         breaker_adopt(&crew->breakers[i], &trial->thresholds);
     }
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = 0; i < THREADS; i++) {
         workers[i].crew = crew;
         workers[i].number = i;
     }
