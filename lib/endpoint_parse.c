@@ -182,7 +182,7 @@ static bool parse_place(const char *text, size_t size, enum endpoint_scheme sche
     }
     char written[ENDPOINT_NAME_MAX + 1];
     size_t length = text_unescape(text, size, written, sizeof written);
-    if (length == 0 || memchr(text, ':', size) != NULL) {
+    if (length == 0 || memchr(text, ':', size) != NULL || text[0] == '[') {
         return false;
     }
     length = endpoint_canonical_name(written, name, ENDPOINT_NAME_MAX + 1);

@@ -120,6 +120,7 @@ static void test_targets(void) {
     refuses("1 tcp://10.0.0.5 success 1ms", "3: found 'tcp://10.0.0.5', " TARGET);
     refuses("1 tcp://10.0.0.256:443 success 1ms", "3: found 'tcp://10.0.0.256:443', " TARGET);
     refuses("1 tcp://10.0.0.5:65536 success 1ms", "3: found 'tcp://10.0.0.5:65536', " TARGET);
+    refuses("1 tcp://[19].:80 success 1ms", "3: found 'tcp://[19].:80', " TARGET);
     refuses("1 tcp://::1:80 success 1ms", "3: found 'tcp://::1:80', " TARGET);
     refuses("1 * success 1ms",
             "3: found '*', expected rule=NAME behind the columns, where the destination is '*'");
