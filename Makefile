@@ -5,12 +5,14 @@
 # make tidy         formatting, linters and the checks on the built object
 # make install      PREFIX=/usr/local DESTDIR=
 # CC=clang, SAN=address,undefined and SAN=thread build variants; WERROR=1 makes warnings errors.
+# M32=1 builds and installs the shim for 32-bit programs beside the other (on x86_64; needs gcc-multilib).
 
 CC      ?= cc
 PREFIX  ?= /usr/local
 DESTDIR ?=
 SAN     ?=
 WERROR  ?=
+M32     ?=
 VERSION := 0.1.0
 B       := build
 
@@ -28,6 +30,10 @@ LINK_SO  := -shared -Wl,--gc-sections,-z,noseparate-code,-z,now,-z,relro,-z,node
             -Wl,--no-as-needed -l:libdl.so.2 -Wl,-soname,libcutout.so
 LINK     := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
+# The same for 32-bit programs: no sanitizers, and for every processor since the Pentium Pro.
+SIZE_32  := -m32 -march=i686
+GUEST_32 := $(SIZE_32) $(filter-out -fsanitize=% -fno-omit-frame-pointer,$(GUEST))
+
 LIB   := $(wildcard lib/*.c)
 RULES := $(wildcard rules/*.c)
 SHIM  := $(wildcard shim/*.c)
@@ -36,10 +42,10 @@ PROGRAMS := $(filter-out tests/programs/fuzz_%,$(wildcard tests/programs/*.c))
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-all: $(B)/libcutout.so $(B)/cutout
+all: $(B)/libcutout.so $(B)/cutout $(if $(M32),m32)
 
 # Rebuilt when the compiler or the flags differ from those of the last build.
-FLAGS_NOW := $(CC) | $(COMMON) | $(GUEST) | $(LINK_SO) | $(LINK)
+FLAGS_NOW := $(CC) | $(COMMON) | $(GUEST) | $(LINK_SO) | $(LINK) | $(GUEST_32)
 $(shell mkdir -p $(B); printf '%s\n' "$(subst ",\",$(FLAGS_NOW))" | cmp -s - $(B)/flags || printf '%s\n' "$(subst ",\",$(FLAGS_NOW))" > $(B)/flags)
 
 $(B)/libcutout.so: $(call objects,$(SHIM) $(LIB) $(RULES)) shim/exports.map
@@ -47,6 +53,29 @@ $(B)/libcutout.so: $(call objects,$(SHIM) $(LIB) $(RULES)) shim/exports.map
 
 $(B)/cutout: $(call objects,$(TOOL) $(LIB) $(RULES))
 	$(CC) -o $@ $^ $(LINK)
+
+# The shim for 32-bit programs, and what leads to either: in LD_PRELOAD each loader puts for $LIB its own name of where
+# the libraries lie, so every such name is one here. "lib" alone is of 64 bits, but where those have a real lib64.
+NARROW := $(B)/obj32/libcutout.so
+
+m32: $(B)/libcutout.so $(NARROW)
+	$(call install_narrow,$(B))
+
+$(NARROW): $(patsubst %.c,$(B)/obj32/%.o,$(SHIM) $(LIB) $(RULES)) shim/exports.map shim/exports_time64.map
+	sed '/^    global:/r shim/exports_time64.map' shim/exports.map > $(B)/obj32/exports.map
+	$(CC) $(SIZE_32) -o $@ $(filter %.o,$^) $(LDFLAGS) $(subst shim/exports.map,$(B)/obj32/exports.map,$(LINK_SO))
+
+$(B)/obj32/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(GUEST_32) -MMD -MP -c -o $@ $<
+
+LIB_IS_32  = $(shell [ -e /usr/lib64/libc.so.6 ] && [ ! -h /usr/lib64 ] && echo lib32/)
+install_narrow = $(INSTALL) -d $(1)/lib32 && $(INSTALL) -m 644 $(NARROW) $(1)/lib32/libcutout.so && \
+	cd $(1) && mkdir -p lib64 lib/x86_64-linux-gnu lib/i386-linux-gnu && \
+	ln -sfn ../libcutout.so lib64/libcutout.so && \
+	ln -sfn ../../libcutout.so lib/x86_64-linux-gnu/libcutout.so && \
+	ln -sfn ../../lib32/libcutout.so lib/i386-linux-gnu/libcutout.so && \
+	ln -sfn ../$(LIB_IS_32)libcutout.so lib/libcutout.so
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -74,11 +103,11 @@ $(B)/tests/shim_%: tests/programs/shim_%.c $(GUESTS) $(call objects,$(LIB) $(RUL
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) -MMD -MP -MF $@.d -o $@ $< $(GUESTS) $(call objects,$(LIB) $(RULES)) $(LINK) -pthread
 
-test: all programs
+test: all $(NARROW) programs
 	@CC='$(CC)' BUILD='$(abspath $(B))' tests/run
 
 # The same with the uploads that take a minute.
-test-long: all programs
+test-long: all $(NARROW) programs
 	@CC='$(CC)' BUILD='$(abspath $(B))' UPLOAD_MB=200 LIMIT_S=150 tests/run
 
 # Fuzzers of the two languages, by clang's libFuzzer; RUNS=N executions each, without it half a minute. Measuring the
@@ -107,6 +136,7 @@ install: all
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cutout $(DESTDIR)$(PREFIX)/share/cutout/rules
 	$(INSTALL) -m 755 $(B)/cutout $(DESTDIR)$(PREFIX)/bin/cutout
 	$(INSTALL) -m 644 $(B)/libcutout.so $(DESTDIR)$(PREFIX)/lib/cutout/libcutout.so
+	$(if $(M32),$(call install_narrow,$(DESTDIR)$(PREFIX)/lib/cutout))
 	$(INSTALL) -m 644 $(wildcard rules/*.rules rules/*.trace rules/*.md) $(DESTDIR)$(PREFIX)/share/cutout/rules
 	for page in $(MAN); do \
 	    section=$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}; \
@@ -123,5 +153,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all programs test test-long fuzz demo tidy install uninstall clean
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+.PHONY: all m32 programs test test-long fuzz demo tidy install uninstall clean
+-include $(shell find $(B)/obj $(B)/obj32 $(B)/tests -name '*.d' 2>/dev/null)

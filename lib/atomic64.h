@@ -1,4 +1,4 @@
-/* One 64-bit word that several threads and processes read and change at once.
+/* One 64-bit word that several threads and processes read and change at once; and one as wide as a pointer.
  *
  * The only header that names a memory order. The word is a struct, so that it cannot be read, copied or
  * assigned by accident; every access says in its name which order it asks for. An acquire pairs with the
@@ -54,6 +54,19 @@ static inline uint64_t atomic64_set_bits_release(struct atomic64 *word, uint64_t
 /* Stores value and returns what was there; acquires and releases. */
 static inline uint64_t atomic64_exchange_acq_rel(struct atomic64 *word, uint64_t value) {
     return __atomic_exchange_n(&word->value, value, __ATOMIC_ACQ_REL);
+}
+
+/* An address, private to a process: threads read and change it at once. */
+struct atomic_address {
+    uintptr_t value;
+};
+
+static inline uintptr_t atomic_address_load_relaxed(const struct atomic_address *word) {
+    return __atomic_load_n(&word->value, __ATOMIC_RELAXED);
+}
+
+static inline void atomic_address_store_relaxed(struct atomic_address *word, uintptr_t value) {
+    __atomic_store_n(&word->value, value, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define PANEL_MAGIC         UINT64_C(0x6375746f75743031) /* "cutout01" */
-#define PANEL_LAYOUT        1
+#define PANEL_LAYOUT        2
 #define PANEL_BREAKERS      16384
 #define PANEL_INDEX_CELLS   65536 /* a power of two; at most a quarter is ever used */
 #define PANEL_PROBES        128   /* cells looked at for one breaker; the longest row ever met is under 20 */
@@ -105,6 +105,12 @@ struct panel {
     struct recording recording;
     struct panel_rules rules;
 };
+
+/* The same in 32- and 64-bit processes: whoever changes a number here raises PANEL_LAYOUT. */
+_Static_assert(sizeof(struct breaker) == 5632 && sizeof(struct process) == 432 &&
+                   sizeof(struct journal_entry) == 128 && offsetof(struct panel, rules) == 113308352 &&
+                   sizeof(struct panel) == 117572928,
+               "the layout of the panel is fixed");
 
 /* Finds the breaker of (endpoint, rule_key); PANEL_NO_BREAKER when there is none. */
 uint32_t panel_find(const struct panel *panel, const struct endpoint *endpoint, uint64_t rule_key);

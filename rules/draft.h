@@ -92,7 +92,4 @@ bool draft_is_known(const struct draft *draft, uint16_t section);
 /* Refuses values that contradict one another. */
 void draft_check(struct draft *draft);
 
-/* Warns of combinations that can never act, or are known to misfire. */
-void draft_warn(struct draft *draft);
-
 #endif

@@ -109,7 +109,6 @@ bool rules_parse(const struct rules_sources *sources, struct ruleset *ruleset, s
         compile_rule(draft, i);
     }
     draft_check(draft);
-    draft_warn(draft);
     notes_sort(notes);
     return notes->errors == 0;
 }

@@ -58,6 +58,9 @@ struct ruleset {
     char text[RULESET_TEXT];
 };
 _Static_assert(sizeof(struct ruleset) <= PANEL_RULESET_BYTES, "a ruleset must fit its place in the panel");
+/* The same in 32- and 64-bit processes: whoever changes a number here raises PANEL_LAYOUT. */
+_Static_assert(sizeof(struct rule) == 248 && sizeof(struct pattern) == 32 && sizeof(struct ruleset) == 909328,
+               "the layout of a ruleset is fixed");
 
 /* The built-in defaults: one rule, "default". */
 void ruleset_defaults(struct ruleset *ruleset);

@@ -1,5 +1,6 @@
 /* What a rules file can say without an error, and better would not. */
 #include "rules/draft.h"
+#include "rules/parse.h"
 #include "rules/exempt.h"
 #include "rules/pattern.h"
 #include "rules/value.h"
@@ -267,7 +268,7 @@ static struct scrutiny scrutiny_of(struct draft *draft, uint32_t rule) {
     return (struct scrutiny){draft, draft->section_of[rule], &draft->ruleset->rule[rule].thresholds};
 }
 
-void draft_warn(struct draft *draft) {
+static void warn_all(struct draft *draft) {
     for (uint32_t i = 0; i < draft->ruleset->rules; i++) {
         struct scrutiny rule = scrutiny_of(draft, i);
         note_acting(&rule);
@@ -288,4 +289,10 @@ void draft_warn(struct draft *draft) {
         }
     }
     warn_all_hidden(draft);
+}
+
+void rules_warn(void *scratch) {
+    struct draft *draft = scratch;
+    warn_all(draft);
+    notes_sort(draft->notes);
 }

@@ -131,6 +131,11 @@ void call_lookup_address(const struct lookup_call *call, const void *address, bo
 /* A system-call filter is about to be installed, or may be: from now on the guest makes no system call of its
  * own. */
 void call_sandbox_begins(void);
+/* It was not: programs ask whether there are filters by installing one that cannot be. */
+void call_sandbox_failed(void);
+
+/* Before a dlopen: the mode to go on with. */
+int call_dlopen_mode(int mode);
 
 /* --- rejected for real --- */
 

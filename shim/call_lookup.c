@@ -24,8 +24,9 @@ static bool is_numeric(const char *name, size_t size) {
     return from < size && name[from] >= '0' && name[from] <= '9';
 }
 
-static bool is_looked_up(const char *name, size_t size) {
-    return size > 0 && !is_numeric(name, size) && !(size == 9 && memcmp(name, "localhost", 9) == 0);
+/* Every machine knows that name by itself: no look-up, but a name that rules may match. */
+static bool is_localhost(const char *name, size_t size) {
+    return size == 9 && memcmp(name, "localhost", 9) == 0;
 }
 
 bool call_lookup_begin(struct lookup_call *call, const char *node) {
@@ -35,10 +36,13 @@ bool call_lookup_begin(struct lookup_call *call, const char *node) {
         return true;
     }
     size_t size = endpoint_canonical_name(node, call->name, sizeof call->name);
-    if (!is_looked_up(call->name, size)) {
+    if (size == 0 || is_numeric(call->name, size)) {
         return true;
     }
     call->named = true;
+    if (is_localhost(call->name, size)) {
+        return true;
+    }
     struct endpoint endpoint = endpoint_named(SCHEME_DNS, call->name, size);
     guest_era();
     call->before_ns = clock_monotonic_ns();

@@ -7,6 +7,8 @@
 __asm__(".symver pthread_testcancel, pthread_testcancel@GLIBC_2.2.5");
 #elif defined(__aarch64__)
 __asm__(".symver pthread_testcancel, pthread_testcancel@GLIBC_2.17");
+#elif defined(__i386__)
+__asm__(".symver pthread_testcancel, pthread_testcancel@GLIBC_2.0");
 #endif
 extern void pthread_testcancel(void) __attribute__((weak, visibility("default")));
 

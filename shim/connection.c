@@ -94,7 +94,11 @@ static bool is_peer(const struct endpoint *endpoint, const struct endpoint *peer
            (endpoint->ipv6 == peer->ipv6 && memcmp(endpoint->bytes, peer->bytes, sizeof any) == 0);
 }
 
-enum peer { PEER_SAME, PEER_OTHER, PEER_NONE /* no connection, or no socket at all */ };
+enum peer {
+    PEER_SAME,
+    PEER_OTHER, /* or not a descriptor of the kernel's, as some preloads make them */
+    PEER_NONE   /* no socket, no connection, or one whose name is too short for what it should be */
+};
 
 static enum peer look_at_peer(const struct connection *connection, int fd) {
     enum endpoint_scheme scheme = (enum endpoint_scheme)connection->endpoint.scheme;
@@ -103,10 +107,11 @@ static enum peer look_at_peer(const struct connection *connection, int fd) {
     struct endpoint endpoint;
     char text[ADDRESS_TEXT_MAX];
     long result = ask_peer(fd, &name, scheme, &size);
+    if (result == -ENOTSOCK || result == -ENOTCONN || result == -EINVAL) {
+        return PEER_NONE;
+    }
     if (raw_failed(result) || size > sizeof name) {
-        return result == -ENOPROTOOPT                                           ? PEER_SAME
-               : result == -ENOTCONN || result == -ENOTSOCK || result == -EBADF ? PEER_NONE
-                                                                                : PEER_OTHER;
+        return result == -ENOPROTOOPT ? PEER_SAME : PEER_OTHER;
     }
     if (scheme == SCHEME_UNIX) {
         return name.any.sa_family == AF_UNIX ? PEER_SAME : PEER_OTHER; /* one path has many spellings */
@@ -133,12 +138,17 @@ bool connection_is_still(const struct connection *connection, int fd) {
     return peer == PEER_SAME || (peer == PEER_OTHER && answered_by(route.breaker) == BREAKER_UNANSWERED);
 }
 
-/* At the destination's first answer: is that how the kernel knows the other end? */
-static void learn_peer(const struct connection *connection, int fd, struct breaker *breaker) {
+/* At the destination's first answer: is that how the kernel knows the other end? False when it is no connection. */
+static bool learn_peer(const struct connection *connection, int fd, struct breaker *breaker) {
     uint64_t never = BREAKER_UNANSWERED;
-    if (!guest_is_sandboxed() && look_at_peer(connection, fd) != PEER_SAME) {
+    if (guest_is_sandboxed()) {
+        return true;
+    }
+    enum peer peer = look_at_peer(connection, fd);
+    if (peer == PEER_OTHER) {
         atomic64_swap_acq_rel(&breaker->answered, &never, BREAKER_ANSWERED_ELSEWHERE);
     }
+    return peer != PEER_NONE;
 }
 
 void connection_forget(int fd) {
@@ -155,8 +165,8 @@ uint64_t connection_arrived_ns(const struct connection *connection, int fd, uint
     if (route.breaker == NULL) {
         return now_ns;
     }
-    if (answered_by(route.breaker) == BREAKER_UNANSWERED) {
-        learn_peer(connection, fd, route.breaker);
+    if (answered_by(route.breaker) == BREAKER_UNANSWERED && !learn_peer(connection, fd, route.breaker)) {
+        return 0;
     }
     bool probe = conversation_is_probe(&connection->conversation, guest_era());
     bool slow = route.thresholds->slow_call_ns != 0 && response_ns > route.thresholds->slow_call_ns;

@@ -1,5 +1,7 @@
 #include "shim/descriptors.h"
 
+#include "shim/guest.h"
+
 /* As many connections as descriptors: each has its home at the number that first names it. */
 #define CONNECTIONS DESCRIPTORS
 /* How far a new connection looks for a free place when a duplicate lives in its home. */
@@ -13,7 +15,6 @@
 
 struct atomic64 descriptors[DESCRIPTORS];
 static struct connection connections[CONNECTIONS];
-static struct atomic64 serial;
 static struct atomic64 highest; /* descriptor_end() */
 
 static struct connection *connection_in(uint64_t word) {
@@ -66,7 +67,7 @@ struct connection *descriptor_take(int fd, uint32_t *use) {
 }
 
 uint64_t descriptor_set(int fd, const struct connection *connection, enum descriptor_kind kind) {
-    uint64_t number = atomic64_add_relaxed(&serial, 1) + 1;
+    uint64_t number = atomic64_add_relaxed(&guest.badge.connections, 1) + 1;
     uint64_t slot = (uint64_t)(connection - connections) + 1;
     uint64_t end = atomic64_load_relaxed(&highest);
     while (end <= (uint64_t)fd && !atomic64_swap_acq_rel(&highest, &end, (uint64_t)fd + 1)) {
@@ -113,7 +114,7 @@ void descriptor_free(struct connection *connection) {
 }
 
 uint32_t descriptor_serial(void) {
-    return (uint32_t)atomic64_load_relaxed(&serial);
+    return (uint32_t)atomic64_load_relaxed(&guest.badge.connections);
 }
 
 uint32_t descriptor_index(const struct connection *connection) {

@@ -96,8 +96,8 @@ static void read_rules(struct environment *environment, const char *path) {
 /* True unless the kernel says that there is nothing of that name. A link that leads nowhere is there, and so
  * is what may not be looked at: both are rules that somebody meant to be in force. */
 static bool file_exists(const char *path) {
-    struct stat status;
-    long result = raw_call4(SYS_newfstatat, AT_FDCWD, (long)path, (long)&status, AT_SYMLINK_NOFOLLOW);
+    struct stat64 status;
+    long result = raw_call4(RAW_FSTATAT, AT_FDCWD, (long)path, (long)&status, AT_SYMLINK_NOFOLLOW);
     return result != -ENOENT && result != -ENOTDIR;
 }
 
@@ -165,6 +165,8 @@ void environment_read(struct environment *environment) {
     }
     value = variable_value("CUTOUT_GROUP");
     environment->has_group = value != NULL && read_group(value, &environment->group);
+    value = variable_value("CUTOUT_DEEPBIND");
+    environment->keeps_deepbind = value != NULL && is_word(value, "keep");
     value = variable_value("CUTOUT_MODE");
     environment->mode = value != NULL ? read_mode(value) : 0;
 }

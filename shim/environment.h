@@ -11,10 +11,11 @@
 
 /* Process-wide settings. Written once before they are read. */
 struct environment {
-    bool disabled;    /* CUTOUT_DISABLE=1 */
-    bool secure;      /* AT_SECURE: all variables ignored, built-in defaults only */
-    bool rules_named; /* CUTOUT_RULES is set and not empty, or ENVIRONMENT_RULES_FILE exists */
-    bool has_group;   /* CUTOUT_GROUP holds a number */
+    bool disabled;       /* CUTOUT_DISABLE=1 */
+    bool secure;         /* AT_SECURE: all variables ignored, built-in defaults only */
+    bool rules_named;    /* CUTOUT_RULES is set and not empty, or ENVIRONMENT_RULES_FILE exists */
+    bool has_group;      /* CUTOUT_GROUP holds a number */
+    bool keeps_deepbind; /* CUTOUT_DEEPBIND=keep */
     uint32_t group;
     uint8_t mode; /* CUTOUT_MODE: 0 not set, else 1 + enum rule_mode; an unknown word counts as not set */
     char rules[PANEL_PATH_MAX]; /* absolute path, "." and ".." resolved by text, symbolic links not; "" = none

@@ -6,6 +6,7 @@
 #include "shim/overdue.h"
 #include "shim/raw.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 /* Since Linux 4.14; missing from the headers of older systems. */
@@ -21,6 +22,19 @@
 struct guest guest;
 struct atomic64 *guest_pid;
 
+/* The note that tells where the badge lies, for badge.h: name, content and type as ELF has it. */
+__asm__(".pushsection .note.cutout, \"a\", %note\n\t"
+        ".balign 4\n\t"
+        ".long 7, 8, 1\n\t"
+        ".asciz \"" BADGE_NOTE_NAME "\"\n\t"
+        ".balign 4\n\t"
+        ".long 1\n\t"
+        ".long guest - .\n\t"
+        ".popsection");
+_Static_assert(sizeof BADGE_NOTE_NAME == 7 && BADGE_NOTE_TYPE == 1 && BADGE_NOTE_LAYOUT == 1 &&
+                   offsetof(struct guest, badge) == 0,
+               "the note above says what badge.h says");
+
 static uint32_t own_pid(void) {
     return (uint32_t)raw_call3(SYS_getpid, 0, 0, 0);
 }
@@ -29,7 +43,7 @@ static uint32_t own_pid(void) {
  * its descriptors to every vfork child, or take a forked child's for its own. */
 static bool map_pid_page(void) {
     long page =
-        raw_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        raw_call6(RAW_MMAP, 0, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw_failed(page)) {
         return false;
     }
@@ -45,8 +59,10 @@ static bool map_pid_page(void) {
 static void claim(uint32_t pid) {
     panel_claim_slot(&guest.attachment, pid, guest.environment.mode);
     overdue_enter(guest.attachment.panel, guest.attachment.slot);
-    atomic64_store_relaxed(&guest.slot, guest.attachment.slot);
     atomic64_store_relaxed(&guest.holder, panel_holder(&guest.attachment));
+    atomic64_store_relaxed(&guest.badge.pid, pid);
+    atomic64_store_relaxed(&guest.badge.slot,
+                           guest.attachment.slot < PANEL_PROCESSES ? guest.attachment.slot + 1 : 0);
 }
 
 static void note_made(struct panel *panel, uint32_t pid) {
@@ -58,6 +74,36 @@ static void note_made(struct panel *panel, uint32_t pid) {
     journal_append(&panel->journal, &event);
 }
 
+/* Finds out whether the guest is to do anything here, and if so attaches its panel. */
+static enum badge_state attach(void) {
+    if (guest.environment.disabled) {
+        return BADGE_DISABLED;
+    }
+    if (guest.environment.mode == 1 + MODE_OFF) {
+        return BADGE_OFF;
+    }
+    if (!map_pid_page()) {
+        return BADGE_OLD_KERNEL;
+    }
+    return panel_attach(&guest.attachment, &guest.environment) < 0 ? BADGE_NO_MEMORY : BADGE_ACTIVE;
+}
+
+static void wear_badge(enum badge_state state) {
+    struct badge *badge = &guest.badge;
+    memcpy(badge->version, CUTOUT_VERSION, sizeof CUTOUT_VERSION);
+    memcpy(badge->panel, guest.environment.panel, sizeof badge->panel);
+    atomic64_store_relaxed(&badge->mode, guest.environment.mode);
+    atomic64_store_relaxed(&badge->secure, guest.environment.secure);
+    atomic64_store_relaxed(&badge->place, guest.attachment.place);
+    atomic64_store_relaxed(&badge->error, (uint64_t)guest.attachment.error);
+    atomic64_store_relaxed(&badge->segment, guest.attachment.place == PANEL_SHARED
+                                                ? (uint64_t)guest.attachment.segment_id + 1
+                                                : 0);
+    if (state != BADGE_ACTIVE) { /* that comes last of all */
+        atomic64_store_relaxed(&badge->state, state);
+    }
+}
+
 /* Everything is set up here, before main and before the program drops privileges, changes its root or enters a
  * sandbox. Calls made earlier, by the constructors of other libraries, go through unseen. */
 __attribute__((constructor)) static void guest_begin(void) {
@@ -65,10 +111,9 @@ __attribute__((constructor)) static void guest_begin(void) {
         return;
     }
     environment_read(&guest.environment);
-    if (guest.environment.disabled || guest.environment.mode == 1 + MODE_OFF) {
-        return;
-    }
-    if (!map_pid_page() || panel_attach(&guest.attachment, &guest.environment) < 0) {
+    enum badge_state state = attach();
+    wear_badge(state);
+    if (state != BADGE_ACTIVE) {
         return;
     }
     uint32_t pid = own_pid();
@@ -79,7 +124,7 @@ __attribute__((constructor)) static void guest_begin(void) {
     if (journal_end(&panel->journal) == 0) {
         note_made(panel, pid);
     }
-    atomic64_store_release(&guest.active, 1);
+    atomic64_store_release(&guest.badge.state, BADGE_ACTIVE);
 }
 
 /* A call outstanding at the fork, and its permit, stay the parent's: the era tells them apart. One thread does it; there
@@ -89,9 +134,10 @@ static void forked(void) {
     if (!atomic64_swap_acq_rel(guest_pid, &seen, PID_BEING_SET)) {
         return;
     }
-    atomic64_store_relaxed(&guest.era, atomic64_load_relaxed(&guest.era) + 1);
+    atomic64_store_relaxed(&guest.badge.era, atomic64_load_relaxed(&guest.badge.era) + 1);
     atomic64_store_relaxed(&guest.holder, 0);
-    atomic64_store_relaxed(&guest.slot, PANEL_NO_SLOT); /* the parent's calls stay the parent's */
+    atomic64_store_relaxed(&guest.badge.slot, 0);
+    atomic64_store_relaxed(&guest.badge.inherited, atomic64_load_relaxed(&guest.badge.connections));
     if (guest_is_sandboxed()) {
         return; /* no getpid, no semop: permits of this process end by probe_timeout */
     }
@@ -104,7 +150,7 @@ uint8_t guest_era(void) {
     if (atomic64_load_relaxed(guest_pid) == 0) {
         forked();
     }
-    return (uint8_t)atomic64_load_relaxed(&guest.era);
+    return (uint8_t)atomic64_load_relaxed(&guest.badge.era);
 }
 
 bool guest_is_self(void) {
@@ -132,5 +178,9 @@ bool guest_has_mode(uint8_t *mode) {
 }
 
 void call_sandbox_begins(void) {
-    atomic64_store_relaxed(&guest.sandboxed, 1);
+    atomic64_add_relaxed(&guest.badge.sandboxed, 1);
+}
+
+void call_sandbox_failed(void) {
+    atomic64_add_relaxed(&guest.badge.sandboxed, UINT64_MAX);
 }

@@ -7,6 +7,7 @@
 
 #include "lib/atomic64.h"
 #include "lib/panel.h"
+#include "shim/badge.h"
 #include "shim/environment.h"
 #include "shim/panel.h"
 
@@ -14,11 +15,7 @@
 #include <stdint.h>
 
 struct guest {
-    struct atomic64 active; /* 1: there is a panel and everything is set up */
-    struct atomic64
-        sandboxed;        /* 1: a system-call filter may be in force: no system call of our own any more */
-    struct atomic64 era;  /* how many forks lie between this process and the one that attached (low 8 bits) */
-    struct atomic64 slot; /* this process's slot, PANEL_NO_SLOT without one */
+    struct badge badge;     /* first: the note in guest.c points there; its words are used as such, too */
     struct atomic64 holder; /* what a permit of this process carries, see panel_holder */
     struct attachment attachment;
     struct environment environment;
@@ -31,11 +28,11 @@ extern struct guest guest;
 extern struct atomic64 *guest_pid;
 
 static inline bool guest_is_active(void) {
-    return atomic64_load_acquire(&guest.active) != 0;
+    return atomic64_load_acquire(&guest.badge.state) == BADGE_ACTIVE;
 }
 
 static inline bool guest_is_sandboxed(void) {
-    return atomic64_load_relaxed(&guest.sandboxed) != 0;
+    return atomic64_load_relaxed(&guest.badge.sandboxed) != 0;
 }
 
 /* The era of this process, a forked child recognised: before anything is done with a conversation. Only while active. */

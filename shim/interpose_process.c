@@ -11,17 +11,14 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
-/* gcc makes that jump by itself; clang, where an argument lies on the stack, only when told to. */
-#if defined(__clang__) && __has_attribute(musttail)
-#define BY_JUMP __attribute__((musttail))
-#else
-#define BY_JUMP
-#endif
-
 APART static int watched_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                                unsigned long d) {
     call_sandbox_begins();
-    return REAL(guest_prctl)(option, a, b, c, d);
+    const int result = REAL(guest_prctl)(option, a, b, c, d);
+    if (result < 0) {
+        call_sandbox_failed();
+    }
+    return result;
 }
 
 INTERPOSED int guest_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
@@ -43,11 +40,21 @@ static long range_closed(long number, long a, long b, long c, long d, long e, lo
 
 static long duplicated(long number, long a, long b, long c, long d, long e, long f) {
     struct duplicate_call call;
-    call_duplicate_begin(&call, (int)a, (int)b);
+    const int target = number == SYS_dup ? -1 : (int)b;
+    call_duplicate_begin(&call, (int)a, target);
     const long result = REAL(guest_syscall)(number, a, b, c, d, e, f);
     const int error = errno;
-    call_duplicate_end(&call, (int)a, (int)b, (int)result);
+    call_duplicate_end(&call, (int)a, target, (int)result);
     errno = error;
+    return result;
+}
+
+static long sandboxing(long number, long a, long b, long c, long d, long e, long f) {
+    call_sandbox_begins();
+    const long result = REAL(guest_syscall)(number, a, b, c, d, e, f);
+    if (result < 0) {
+        call_sandbox_failed();
+    }
     return result;
 }
 
@@ -60,15 +67,15 @@ APART static long watched_syscall(long number, long a, long b, long c, long d, l
         return range_closed(number, a, b, c, d, e, f);
     case SYS_seccomp: /* two of its operations only ask what the kernel can do */
         if (a != SECCOMP_GET_ACTION_AVAIL && a != SECCOMP_GET_NOTIF_SIZES) {
-            call_sandbox_begins();
+            return sandboxing(number, a, b, c, d, e, f);
         }
         break;
     case SYS_prctl:
         if (a == PR_SET_SECCOMP) {
-            call_sandbox_begins();
+            return sandboxing(number, a, b, c, d, e, f);
         }
         break;
-    default: /* SYS_dup3, and SYS_dup2 where there is one */
+    default: /* SYS_dup, SYS_dup3, and SYS_dup2 where there is one */
         return duplicated(number, a, b, c, d, e, f);
     }
     return REAL(guest_syscall)(number, a, b, c, d, e, f);
@@ -80,6 +87,7 @@ INTERPOSED long guest_syscall(long number, long a, long b, long c, long d, long 
     case SYS_close_range:
     case SYS_seccomp:
     case SYS_prctl:
+    case SYS_dup:
 #ifdef SYS_dup2
     case SYS_dup2:
 #endif

@@ -77,8 +77,8 @@ static int load_failed(struct load *load, const char *path, int error, const cha
 /* --- stamps ----------------------------------------------------------------------------------------- */
 
 struct load_stamp load_stamp_of(const char *path) {
-    struct stat status;
-    long result = raw_call4(SYS_newfstatat, AT_FDCWD, (long)path, (long)&status, 0);
+    struct stat64 status;
+    long result = raw_call4(RAW_FSTATAT, AT_FDCWD, (long)path, (long)&status, 0);
     if (raw_failed(result)) {
         return (struct load_stamp){.changed_ns = (uint64_t)-result};
     }
@@ -121,8 +121,8 @@ static long read_file(const char *path, char *bytes) {
     if (raw_failed(fd)) {
         return fd;
     }
-    struct stat status;
-    long result = raw_call3(SYS_fstat, fd, (long)&status, 0);
+    struct stat64 status;
+    long result = raw_call3(RAW_FSTAT, fd, (long)&status, 0);
     if (!raw_failed(result)) {
         if (S_ISREG(status.st_mode)) {
             result = read_whole(fd, bytes);
@@ -180,7 +180,7 @@ static int read_source(struct load *load, size_t i) {
 
 int load_open(struct load *load, const char *path) {
     memset(load, 0, sizeof *load);
-    long address = raw_call6(SYS_mmap, 0, sizeof(struct load_memory), PROT_READ | PROT_WRITE,
+    long address = raw_call6(RAW_MMAP, 0, sizeof(struct load_memory), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw_failed(address)) {
         return load_failed(load, path, (int)-address, NULL);
@@ -221,6 +221,11 @@ bool load_compile(struct load *load) {
         }
     }
     return false;
+}
+
+void load_warn(struct load *load) {
+    struct load_memory *memory = load->memory;
+    rules_warn(memory->scratch);
 }
 
 void load_close(struct load *load) {

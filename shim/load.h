@@ -45,6 +45,9 @@ int load_open(struct load *load, const char *path);
  * first error's text. */
 bool load_compile(struct load *load);
 
+/* Adds what a person should be warned of to the messages of load_compile. */
+void load_warn(struct load *load);
+
 void load_close(struct load *load);
 
 /* Puts the panel's rules file into force where it differs from what the panel holds: the work of a

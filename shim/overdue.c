@@ -32,7 +32,7 @@ void overdue_enter(struct panel *panel, uint32_t slot) {
 
 /* The word at that index of this process's flights; NULL without a slot or beyond the table. */
 static struct atomic64 *own_word(uint32_t index) {
-    uint64_t slot = atomic64_load_relaxed(&guest.slot);
+    uint64_t slot = atomic64_load_relaxed(&guest.badge.slot) - 1; /* none: beyond the last */
     if (slot >= PANEL_PROCESSES || index >= FLIGHT_WORDS) {
         return NULL;
     }

@@ -2,7 +2,7 @@
 
 #include "lib/text.h"
 #include "shim/clock.h"
-#include "shim/raw.h"
+#include "shim/raw_ipc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,6 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/sem.h>
-#include <sys/shm.h>
 #include <time.h>
 
 #define KEY_ATTEMPTS 8
@@ -57,7 +55,7 @@ int32_t panel_key(const char *name, bool has_group, uint32_t id, unsigned attemp
 /* --- the segment ------------------------------------------------------------------------------------ */
 
 static long segment_status(int id, struct shmid_ds *status) {
-    return raw_call3(SYS_shmctl, id, IPC_STAT, (long)status);
+    return raw_shmctl(id, IPC_STAT, status);
 }
 
 /* Root makes a group's segment and then gives it to the group; one that a killed process left in between is
@@ -70,7 +68,7 @@ static bool segment_give(int id, struct shmid_ds *status, const struct seeker *s
         return half_made;
     }
     status->shm_perm.gid = seeker->group;
-    return !raw_failed(raw_call3(SYS_shmctl, id, IPC_SET, (long)status));
+    return !raw_failed(raw_shmctl(id, IPC_SET, status));
 }
 
 /* True when the segment is one that this process may trust: its creator cannot be forged. */
@@ -122,7 +120,7 @@ static bool panel_mark(struct panel *panel, const char *name) {
 
 /* Maps the segment. Returns 0 or -errno. */
 static int segment_map(struct attachment *attachment, int id, int flags) {
-    long address = raw_call3(SYS_shmat, id, 0, flags);
+    long address = raw_shmat(id, flags);
     if (raw_failed(address)) {
         return (int)address;
     }
@@ -157,7 +155,7 @@ static int segment_find(struct attachment *attachment, const struct seeker *seek
     int result = -EEXIST;
     for (unsigned i = 0; i < KEY_ATTEMPTS && result == -EEXIST; i++) {
         *key = panel_key(name, seeker->has_group, seeker_id(seeker), i);
-        long segment = raw_call3(SYS_shmget, *key, 0, 0);
+        long segment = raw_shmget(*key, 0, 0);
         if (!raw_failed(segment)) {
             result = segment_attach(attachment, (int)segment, seeker, name);
         }
@@ -172,11 +170,11 @@ static int segment_make(struct attachment *attachment, const struct seeker *seek
     int result = -EEXIST;
     for (unsigned i = 0; i < KEY_ATTEMPTS && result == -EEXIST; i++) {
         *key = panel_key(name, seeker->has_group, seeker_id(seeker), i);
-        long segment = raw_call3(SYS_shmget, *key, sizeof(struct panel), flags);
+        long segment = raw_shmget(*key, sizeof(struct panel), flags);
         bool made = !raw_failed(segment);
         if (segment == -EEXIST) {
             /* Somebody else's, or made by one of ours since we looked. */
-            segment = raw_call3(SYS_shmget, *key, 0, 0);
+            segment = raw_shmget(*key, 0, 0);
         }
         if (raw_failed(segment)) {
             result = segment == -ENOENT ? -EEXIST : (int)segment;
@@ -196,8 +194,8 @@ static int segment_make(struct attachment *attachment, const struct seeker *seek
 /* The set of that key if it is one that tells the truth about who lives; -1 if not. */
 static int semaphores_find(int32_t key, const struct seeker *seeker) {
     struct semid_ds status;
-    long set = raw_call3(SYS_semget, key, 0, 0);
-    if (raw_failed(set) || raw_failed(raw_call4(SYS_semctl, set, 0, IPC_STAT, (long)&status)) ||
+    long set = raw_semget(key, 0, 0);
+    if (raw_failed(set) || raw_failed(raw_semctl((int)set, 0, IPC_STAT, &status)) ||
         status.sem_nsems != PANEL_PROCESSES) {
         return -1;
     }
@@ -220,7 +218,7 @@ static int semaphores_find_or_make(int32_t key, const struct seeker *seeker) {
     }
     int mode = seeker->user == 0 ? 0666 : seeker->has_group ? 0660 : 0600;
     if (seeker_may_make(seeker)) {
-        long set = raw_call3(SYS_semget, key, PANEL_PROCESSES, IPC_CREAT | IPC_EXCL | mode);
+        long set = raw_semget(key, PANEL_PROCESSES, IPC_CREAT | IPC_EXCL | mode);
         if (!raw_failed(set)) {
             return (int)set;
         }
@@ -236,7 +234,7 @@ static struct attachment nothing_attached(void) {
 
 /* Memory that this process shares with the children it forks, and with nobody else. */
 static int private_attach(struct attachment *attachment, const char *name) {
-    long address = raw_call6(SYS_mmap, 0, sizeof(struct panel), PROT_READ | PROT_WRITE,
+    long address = raw_call6(RAW_MMAP, 0, sizeof(struct panel), PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw_failed(address)) {
         return (int)address;
@@ -249,7 +247,7 @@ static int private_attach(struct attachment *attachment, const char *name) {
 }
 
 bool panel_would_crowd(void) {
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    struct rlimit64 limit = {RLIM64_INFINITY, RLIM64_INFINITY};
     raw_call4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit);
     return limit.rlim_cur / CROWDED_SHARE < sizeof(struct panel);
 }
@@ -316,7 +314,7 @@ int panel_attach_id(struct attachment *attachment, int segment_id, bool read_onl
 
 void panel_detach(struct attachment *attachment) {
     if (attachment->place == PANEL_SHARED) {
-        raw_call3(SYS_shmdt, (long)attachment->panel, 0, 0);
+        raw_shmdt(attachment->panel);
     } else if (attachment->place == PANEL_PRIVATE) {
         raw_call3(SYS_munmap, (long)attachment->panel, sizeof(struct panel), 0);
     }

@@ -33,8 +33,38 @@ static inline long raw_call6(long number, long a, long b, long c, long d, long e
     return x0;
 }
 
+#elif defined(__i386__)
+
+static inline long raw_call5(long number, long a, long b, long c, long d, long e) {
+    long result;
+    __asm__ volatile("int $0x80"
+                     : "=a"(result)
+                     : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e)
+                     : "memory");
+    return result;
+}
+
+/* The sixth argument goes in ebp, which the compiler may need to find its own frame: it is pushed beside the old ebp,
+ * and taken from there. Nothing can be unwound through those few instructions, so nothing that blocks is called so. */
+static inline long raw_call6(long number, long a, long b, long c, long d, long e, long f) {
+    long result;
+    if (__builtin_constant_p(f) && f == 0) {
+        return raw_call5(number, a, b, c, d, e);
+    }
+    __asm__ volatile("pushl %[sixth]\n\t"
+                     "pushl %%ebp\n\t"
+                     "movl 4(%%esp), %%ebp\n\t"
+                     "int $0x80\n\t"
+                     "popl %%ebp\n\t"
+                     "addl $4, %%esp"
+                     : "=a"(result)
+                     : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e), [sixth] "g"(f)
+                     : "memory", "cc");
+    return result;
+}
+
 #else
-#error "cutout knows the system call convention of x86_64 and aarch64 only"
+#error "cutout knows the system call convention of x86_64, aarch64 and i386 only"
 #endif
 
 static inline long raw_call4(long number, long a, long b, long c, long d) {
@@ -44,6 +74,19 @@ static inline long raw_call4(long number, long a, long b, long c, long d) {
 static inline long raw_call3(long number, long a, long b, long c) {
     return raw_call6(number, a, b, c, 0, 0, 0);
 }
+
+/* i386 keeps older forms of these under their plain names. RAW_FSTATAT and RAW_FSTAT fill a struct stat64. */
+#if defined(__i386__)
+#define RAW_MMAP    SYS_mmap2
+#define RAW_FSTATAT SYS_fstatat64
+#define RAW_FSTAT   SYS_fstat64
+#define RAW_FCNTL   SYS_fcntl64
+#else
+#define RAW_MMAP    SYS_mmap
+#define RAW_FSTATAT SYS_newfstatat
+#define RAW_FSTAT   SYS_fstat
+#define RAW_FCNTL   SYS_fcntl
+#endif
 
 /* True when a result is an error: -4095..-1. */
 static inline int raw_failed(long result) {

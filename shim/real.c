@@ -11,6 +11,10 @@
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #elif defined(__aarch64__)
 __asm__(".symver dlsym, dlsym@GLIBC_2.17");
+#elif defined(__i386__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.0");
+__asm__(".symver dlvsym, dlvsym@GLIBC_2.1");
+extern __typeof__(dlvsym) dlvsym __attribute__((weak, visibility("default"))); /* not in musl */
 #endif
 
 /* Where this object begins and ends in memory: given by the linker. */
@@ -32,11 +36,27 @@ static struct real *const found_everywhere[] = {
     &real_getsockopt,  &real_guest_prctl, &real_guest_syscall, &real_poll,
     &real_ppoll,       &real_select,      &real_pselect,       &real_epoll_wait,
     &real_epoll_pwait, &real_getaddrinfo, &real_gethostbyname, &real_gethostbyname_r,
+    &real_dlopen,
 };
 
 /* A library opened with dlopen, or one that the loader met twice, can find itself as the next definition. */
 static bool real_is_ours(const void *function) {
     return (uintptr_t)function >= (uintptr_t)__ehdr_start && (uintptr_t)function < (uintptr_t)_end;
+}
+
+static const void *next_of(const struct real *real) {
+#if defined(__i386__)
+    /* There glibc has two of each of these. Before 2.36 RTLD_NEXT alone names the elder: of the look-ups one that says -1
+     * for any error, of dlopen one that takes any mode. */
+    bool lookup = real == &real_gethostbyname_r || real == &real_gethostbyname2_r;
+    if (dlvsym && (lookup || real == &real_dlopen)) {
+        const void *next = dlvsym(RTLD_NEXT, real->name, lookup ? "GLIBC_2.1.2" : "GLIBC_2.1");
+        if (next != NULL) {
+            return next;
+        }
+    }
+#endif
+    return dlsym(RTLD_NEXT, real->name);
 }
 
 bool real_find(struct real *real) {
@@ -45,14 +65,14 @@ bool real_find(struct real *real) {
     }
     const int error = errno;
     atomic64_store_relaxed(&finding, 1);
-    const void *next = dlsym(RTLD_NEXT, real->name);
+    const void *next = next_of(real);
     atomic64_store_relaxed(&finding, 0);
     errno = error;
     if (next == NULL || real_is_ours(next)) {
         atomic64_store_relaxed(&real->absent, 1);
         return false;
     }
-    atomic64_store_relaxed(&real->next, (uintptr_t)next);
+    atomic_address_store_relaxed(&real->next, (uintptr_t)next);
     return true;
 }
 
@@ -67,7 +87,7 @@ long real_result(long result) {
 _Noreturn void real_overflow(void) {
     static struct real chk_fail = {.name = "__chk_fail"};
     if (real_find(&chk_fail)) {
-        ((void (*)(void))(uintptr_t)atomic64_load_relaxed(&chk_fail.next))();
+        ((void (*)(void))atomic_address_load_relaxed(&chk_fail.next))();
     }
     raw_call3(SYS_kill, raw_call3(SYS_getpid, 0, 0, 0), SIGABRT, 0);
     __builtin_trap(); /* SIGABRT is blocked or caught: nothing may run on past the end of that buffer */

@@ -15,6 +15,7 @@
 
 #include "lib/atomic64.h"
 
+#include <dlfcn.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -27,14 +28,14 @@
 #include <time.h>
 
 struct real {
-    struct atomic64 next;   /* address of the next definition, or of the stand-in; never 0 */
-    struct atomic64 absent; /* 1: there is none, do not look again */
+    struct atomic_address next; /* the next definition, or the stand-in; never 0 */
+    struct atomic64 absent;     /* 1: there is none, do not look again */
     char name[24];
 };
 
 /* The next definition of a function, with its type. Relaxed: whatever value is read, the code it names was
  * mapped before any thread could store it. */
-#define REAL(function) ((__typeof__(&(function)))(uintptr_t)atomic64_load_relaxed(&real_##function.next))
+#define REAL(function) ((__typeof__(&(function)))atomic_address_load_relaxed(&real_##function.next))
 
 /* Names that some header lacks, or that only fortified programs call. */
 int close_range(unsigned first, unsigned last, int flags);
@@ -62,6 +63,14 @@ long guest_syscall(long number, long a, long b, long c, long d, long e, long f) 
 /* Marks the rest of such a function, so that what is not judged leaves it by a jump and touches no stack. */
 #define APART __attribute__((noinline))
 
+/* Before a return: by a jump, whatever lies on the stack. gcc makes it by itself; clang, where an argument lies there, only
+ * when told to. */
+#if defined(__clang__) && __has_attribute(musttail)
+#define BY_JUMP __attribute__((musttail))
+#else
+#define BY_JUMP
+#endif
+
 #pragma GCC visibility push(hidden)
 
 /* real_connect.c: making and accepting connections */
@@ -74,6 +83,8 @@ extern struct real real___read_chk, real___recv_chk, real___recvfrom_chk;
 extern struct real real_close, real_fclose, real_fileno, real_close_range, real_closefrom, real_shutdown;
 extern struct real real_dup, real_dup2, real_dup3, real_fcntl, real_fcntl64, real_getsockopt;
 extern struct real real_guest_prctl, real_guest_syscall;
+/* real_dlopen.c */
+extern struct real real_dlopen;
 /* real_wait.c */
 extern struct real real_poll, real_ppoll, real_select, real_pselect, real_epoll_wait, real_epoll_pwait;
 extern struct real real_epoll_pwait2, real___poll_chk, real___ppoll_chk;

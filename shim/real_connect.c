@@ -23,7 +23,7 @@ static int first_accept(int fd, __SOCKADDR_ARG address, socklen_t *length) {
     if (real_find(&real_accept)) {
         return REAL(accept)(fd, address, length);
     }
-    return (int)real_result(raw_call3(SYS_accept, fd, (long)address.__sockaddr__, (long)length));
+    return (int)real_result(raw_call4(SYS_accept4, fd, (long)address.__sockaddr__, (long)length, 0));
 }
 struct real real_accept = {.next = {(uintptr_t)first_accept}, .name = "accept"};
 

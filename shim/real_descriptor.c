@@ -55,7 +55,7 @@ static void first_closefrom(int first) {
     if (!raw_failed(raw_call3(SYS_close_range, (long)from, (long)UINT32_MAX, 0))) {
         return;
     }
-    struct rlimit limit = {0, 0};
+    struct rlimit64 limit = {0, 0};
     raw_call4(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit);
     for (unsigned fd = from; fd < limit.rlim_cur && fd < 1u << 20; fd++) {
         raw_call3(SYS_close, (long)fd, 0, 0);
@@ -87,7 +87,7 @@ static int first_dup2(int fd, int target) {
     if (fd != target) {
         return (int)real_result(raw_call3(SYS_dup3, fd, target, 0));
     }
-    return real_result(raw_call3(SYS_fcntl, fd, F_GETFD, 0)) < 0 ? -1 : fd;
+    return real_result(raw_call3(RAW_FCNTL, fd, F_GETFD, 0)) < 0 ? -1 : fd;
 }
 struct real real_dup2 = {.next = {(uintptr_t)first_dup2}, .name = "dup2"};
 
@@ -107,7 +107,7 @@ static int first_fcntl(int fd, int command, ...) {
     if (real_find(&real_fcntl)) {
         return REAL(fcntl)(fd, command, argument);
     }
-    return (int)real_result(raw_call3(SYS_fcntl, fd, command, (long)argument));
+    return (int)real_result(raw_call3(RAW_FCNTL, fd, command, (long)argument));
 }
 struct real real_fcntl = {.next = {(uintptr_t)first_fcntl}, .name = "fcntl"};
 

@@ -98,8 +98,14 @@ static int first_epoll_pwait2(int epoll, struct epoll_event *events, int room, c
     if (real_find(&real_epoll_pwait2)) {
         return REAL(epoll_pwait2)(epoll, events, room, timeout, mask);
     }
-    return (int)real_result(raw_call6(SYS_epoll_pwait2, epoll, (long)events, room, (long)timeout, (long)mask,
-                                      KERNEL_SIGSET_BYTES));
+    /* Its times are of 64 bits everywhere. */
+    int64_t wide[2];
+    if (timeout != NULL) {
+        wide[0] = timeout->tv_sec;
+        wide[1] = timeout->tv_nsec;
+    }
+    return (int)real_result(raw_call6(SYS_epoll_pwait2, epoll, (long)events, room,
+                                      timeout != NULL ? (long)wide : 0, (long)mask, KERNEL_SIGSET_BYTES));
 }
 struct real real_epoll_pwait2 = {.next = {(uintptr_t)first_epoll_pwait2}, .name = "epoll_pwait2"};
 

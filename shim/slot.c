@@ -1,13 +1,12 @@
 #include "lib/text.h"
 #include "shim/clock.h"
 #include "shim/panel.h"
-#include "shim/raw.h"
+#include "shim/raw_ipc.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sem.h>
 
 /* A holder: generation of the slot in 49..12, slot + 1 in 11..0; so it is never 0. */
 #define HOLDER_SLOT_BITS       12
@@ -18,7 +17,7 @@
 
 /* GETVAL or GETPID of a slot's semaphore: the number, or -errno. */
 static long slot_ask(const struct attachment *attachment, uint32_t slot, int what) {
-    return raw_call4(SYS_semctl, attachment->semaphore_id, (long)slot, what, 0);
+    return raw_semctl(attachment->semaphore_id, slot, what, NULL);
 }
 
 /* Raises the slot's semaphore from 0, to be lowered by the kernel however this process ends. 0 or -errno;
@@ -28,7 +27,7 @@ static long slot_take(const struct attachment *attachment, uint32_t slot) {
         {.sem_num = (unsigned short)slot, .sem_op = 0, .sem_flg = IPC_NOWAIT},
         {.sem_num = (unsigned short)slot, .sem_op = 1, .sem_flg = IPC_NOWAIT | SEM_UNDO},
     };
-    return raw_call3(SYS_semop, attachment->semaphore_id, (long)steps, 2);
+    return raw_semop(attachment->semaphore_id, steps, 2);
 }
 
 bool panel_slot_lives(const struct attachment *attachment, uint32_t slot) {
@@ -97,7 +96,7 @@ static void fill_program(struct process *process) {
     }
     /* A long path: its tail is only to be had by way of the whole, which is too much for a guest's stack. */
     long memory =
-        raw_call6(SYS_mmap, 0, PATH_READ_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        raw_call6(RAW_MMAP, 0, PATH_READ_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw_failed(memory)) {
         copy_tail(process->program, sizeof process->program, path, (size_t)size);
         return;

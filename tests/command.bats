@@ -8,6 +8,9 @@ load panel_fixture
 
 ROOT=$BATS_TEST_DIRNAME/..
 COMMANDS=(run status events rules doctor panels)
+# What LD_PRELOAD holds: the library for 32-bit programs may have been built beside the other.
+PRELOADED=$SHIM
+[[ ! -e $BUILD/lib32 ]] || PRELOADED=$BUILD/'$LIB'/libcutout.so
 
 # refuses STATUS TEXT COMMAND...: it ends so, and says why.
 refuses() {
@@ -76,13 +79,13 @@ refuses() {
 echo "$CUTOUT_RULES|$CUTOUT_PANEL|$CUTOUT_MODE|$CUTOUT_GROUP|$LD_PRELOAD|$*"
 END
     expect "$(cutout run -r etc/sub/.././my.rules -p "$CUTOUT_PANEL-r" --observe sh show.sh -p x -- y)" \
-        "$PWD/etc/my.rules|$CUTOUT_PANEL-r|observe||$SHIM|-p x -- y"
+        "$PWD/etc/my.rules|$CUTOUT_PANEL-r|observe||$PRELOADED|-p x -- y"
     expect "$(CUTOUT_PANEL='' CUTOUT_RULES=etc/my.rules CUTOUT_GROUP=bin cutout run -- sh show.sh)" \
-        "$PWD/etc/my.rules|||2|$SHIM|"
-    expect "$(CUTOUT_MODE=enforce cutout run "-p$CUTOUT_PANEL-r" -- sh show.sh)" "|$CUTOUT_PANEL-r|enforce||$SHIM|"
+        "$PWD/etc/my.rules|||2|$PRELOADED|"
+    expect "$(CUTOUT_MODE=enforce cutout run "-p$CUTOUT_PANEL-r" -- sh show.sh)" "|$CUTOUT_PANEL-r|enforce||$PRELOADED|"
     export ASAN_OPTIONS=verify_asan_link_order=0 # where the command itself was built so
-    expect "$(LD_PRELOAD=$SHIM cutout run sh show.sh)" "|$CUTOUT_PANEL|||$SHIM|"
-    expect "$(cutout run "$CUTOUT" run sh show.sh)" "|$CUTOUT_PANEL|||$SHIM|"
+    expect "$(LD_PRELOAD=$PRELOADED cutout run sh show.sh)" "|$CUTOUT_PANEL|||$PRELOADED|"
+    expect "$(cutout run "$CUTOUT" run sh show.sh)" "|$CUTOUT_PANEL|||$PRELOADED|"
     cutout panels --remove "$CUTOUT_PANEL-r"
     cutout panels --remove "$PWD/etc/my.rules"
     refuses 125 "CUTOUT_GROUP is no-such-group, and there is no such group" \
@@ -213,7 +216,7 @@ elf_with() {
     expect "$status" 0 "exit status"
     expect "${#lines[@]}" 2 "lines"
     expect_match "${lines[0]}" "^cutout: running it all the same: panel $CUTOUT_PANEL runs under "
-    expect "${lines[1]}" "$SHIM"
+    expect "${lines[1]}" "$PRELOADED"
     cutout run true
     cutout run -p "$CUTOUT_PANEL-two" -r two.rules true
     cutout panels --remove "$CUTOUT_PANEL-two"

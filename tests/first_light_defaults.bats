@@ -141,5 +141,5 @@ match = 127.0.0.1
     expect "$status" 126 "exit status"
     # shellcheck disable=SC2016
     run env LD_PRELOAD=/nonexistent/other.so "${LIMIT[@]}" "$CUTOUT" run -- sh -c 'echo "$LD_PRELOAD"'
-    expect_match "${lines[-1]}" "^${SHIM}[: ]/nonexistent/other\.so$" "LD_PRELOAD"
+    expect_match "${lines[-1]}" "^${SHIM%/*}(/\\\$LIB)?/libcutout\.so[: ]/nonexistent/other\.so$" "LD_PRELOAD"
 }

@@ -105,6 +105,17 @@ environment_says() {
     environment_says 'panel default'
 }
 
+@test "CUTOUT_DEEPBIND is kept by one word" {
+    environment CUTOUT_DEEPBIND=keep
+    environment_says 'deepbind kept'
+    environment CUTOUT_DEEPBIND=keeps
+    environment_says 'deepbind cleared'
+    environment CUTOUT_DEEPBIND=
+    environment_says 'deepbind cleared'
+    environment CUTOUT_DEEPBIND=keep CUTOUT_DISABLE=1
+    environment_says 'deepbind cleared'
+}
+
 @test "a relative CUTOUT_RULES is made absolute; symbolic links stay" {
     mkdir -p real/deep
     ln -s real link

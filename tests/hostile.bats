@@ -23,3 +23,18 @@ load helpers
     guarded prlimit --as=1000000000 curl -sS -o answer "http://127.0.0.1:$PORT/"
     expect_breaker "$(here)" '.total.calls, .total.errors' $'1\n0'
 }
+
+@test "a program that only asks whether there are system-call filters is protected as before" {
+    start_server
+    server refuse >/dev/null
+    guarded /usr/bin/python3 -c 'import ctypes, os, socket, sys
+libc = ctypes.CDLL(None)
+prctl, seccomp = {"x86_64": (157, 317), "aarch64": (167, 277)}[os.uname().machine]
+# PR_SET_SECCOMP with a filter at no address, and SECCOMP_SET_MODE_STRICT with a flag that it does not take.
+assert libc.prctl(22, 2, 0, 0, 0) == -1 and libc.syscall(prctl, 22, 2, 0, 0, 0) == -1
+assert libc.syscall(seccomp, 0, 1, 0) == -1
+for _ in range(12):
+    with socket.socket() as peer:
+        assert peer.connect_ex(("127.0.0.1", int(sys.argv[1]))) == 111' "$PORT"
+    expect_breaker "$(here)" '.state, .total.calls, .total.rejected' $'open\n10\n2'
+}

@@ -381,6 +381,7 @@ PYTHON
     rule 'error_ratio = 50%'
     run --separate-stderr replay -v trace
     expect "${stderr_lines[0]}" "rules: $PWD/cutout.rules"
+    expect_match "${stderr_lines[1]}" 'cutout.rules:[0-9]+:[0-9]+: warning: found .min_calls = 3.'
     expect_match "$output" 'closed -> open \(error_ratio'
 }
 

@@ -1,4 +1,5 @@
-/* cutout doctor: can a program be protected, and why not. */
+/* cutout doctor: can a program be protected, is a process, and why not. */
+#include "shim/tool/doctor.h"
 #include "shim/tool/output.h"
 #include "shim/tool/program.h"
 #include "shim/tool/settings.h"
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
@@ -15,12 +17,16 @@
 
 static const char help[] =
     "Usage: cutout doctor PROGRAM\n"
+    "       cutout doctor [--tree] PID\n"
     "\n"
     "Says whether PROGRAM, started now by 'cutout run', can be protected, and why not: what kind of\n"
     "program it is, which library, panel and rules would apply, and whether its processes could share\n"
-    "their memory.\n"
+    "their memory. Of a process that runs, by its PID, it says whether it is: which library is at work\n"
+    "in it, on which panel, under which rules, and what it has seen.\n"
     "\n"
-    "Exit status: 0 it can, 1 not or only in part, 2 usage.\n";
+    "  --tree   the processes that PID has started, too, and those that they have\n"
+    "\n"
+    "Exit status: 0 it can, or is (with --tree: all of them), 1 not or only in part, 2 usage.\n";
 
 /* What was found so far. */
 struct findings {
@@ -51,6 +57,10 @@ static void print_program(const struct program *program, struct findings *findin
     }
     if (elf->go && program->verdict == PROGRAM_FITS) {
         puts("          it is a Go program: those make their calls by themselves, most go unseen");
+        findings->in_part = true;
+    }
+    if (elf->uring && program->verdict == PROGRAM_FITS) {
+        puts("          it uses io_uring: what goes that way, and not by the calls of sockets, goes unseen");
         findings->in_part = true;
     }
 }
@@ -149,14 +159,15 @@ static int examine(const char *name) {
     char why[SETTINGS_WHY_MAX];
     memcpy(why, settings.why, sizeof why);
     bool has_library = settings_find_library(&settings);
-    program_examine(&program, name, &settings.library_elf);
+    program_examine(&program, name, &settings.libraries);
     if (program.files == 0) {
         tool_error("%s", program.why);
         return TOOL_NO;
     }
     print_program(&program, &findings);
     if (has_library) {
-        printf("library   %s\n", shown(settings.library));
+        const struct library *library = libraries_for(&settings.libraries, &program.elf);
+        printf("library   %s\n", shown(library ? library->path : settings.libraries.own.path));
     } else {
         printf("library   %s\n", settings.why);
     }
@@ -171,11 +182,30 @@ static int examine(const char *name) {
     return findings.not || findings.in_part ? TOOL_NO : TOOL_YES;
 }
 
+/* A word of digits alone is a PID; a program of such a name is written with its path. */
+static bool is_pid(const char *word) {
+    return word[strspn(word, "0123456789")] == 0;
+}
+
+static uint32_t pid_of(const char *word) {
+    return strlen(word) > 9 ? UINT32_MAX : (uint32_t)strtoul(word, NULL, 10);
+}
+
 int command_doctor(int count, char **words) {
-    struct arguments arguments = {.command = "doctor", .help = help, .count = count, .words = words};
+    enum { OPTION_TREE = 1 };
+    static const struct tool_option options[] = {{"--tree", OPTION_TREE, false}};
+    struct arguments arguments = {.command = "doctor",
+                                  .help = help,
+                                  .options = options,
+                                  .option_count = sizeof options / sizeof *options,
+                                  .count = count,
+                                  .words = words};
     const char *name = NULL;
+    bool tree = false;
     for (int id = arguments_next(&arguments); id != ARGUMENT_END; id = arguments_next(&arguments)) {
-        if (id == ARGUMENT_WORD && !name) {
+        if (id == OPTION_TREE) {
+            tree = true;
+        } else if (id == ARGUMENT_WORD && !name && *arguments.value) {
             name = arguments.value;
         } else if (id == ARGUMENT_WORD) {
             return tool_usage("doctor", "doctor: unexpected %s", shown(arguments.value));
@@ -183,5 +213,12 @@ int command_doctor(int count, char **words) {
             return id == ARGUMENT_HELP ? TOOL_YES : TOOL_USAGE;
         }
     }
-    return name ? examine(name) : tool_usage("doctor", "doctor: which PROGRAM?");
+    if (!name) {
+        return tool_usage("doctor", "doctor: which PROGRAM or PID?");
+    }
+    if (is_pid(name)) {
+        return tree ? doctor_tree(pid_of(name)) : doctor_process(pid_of(name));
+    }
+    return tree ? tool_usage("doctor", "doctor: --tree is for a process that runs, by its PID")
+                : examine(name);
 }

@@ -116,11 +116,12 @@ static bool check_rights(struct program *program, const char *path) {
     return true;
 }
 
-static bool check_elf(struct program *program, const char *path, const struct elf_file *library) {
+static bool check_elf(struct program *program, const char *path, const struct libraries *libraries) {
     const struct elf_file *elf = &program->elf;
-    if (!elf_file_fits(elf, library)) {
+    if (!libraries_for(libraries, elf)) {
         const char *machine = elf_machine_name(elf->machine);
-        return refuse(program, PROGRAM_OTHER_MACHINE, "%s is built for another machine (%s, %u-bit)",
+        return refuse(program, PROGRAM_OTHER_MACHINE,
+                      "%s is built for another machine (%s, %u-bit), for which no library is installed",
                       shown(path), machine ? machine : "unknown", elf->bits);
     }
     if (!elf->loader[0]) {
@@ -139,12 +140,13 @@ static bool check_elf(struct program *program, const char *path, const struct el
 
 /* Looks into the last of the program's files; true when it can be protected or is a script, whose interpreter
  * is then in *next. */
-static bool examine_file(struct program *program, const struct elf_file *library, struct interpreter *next) {
+static bool examine_file(struct program *program, const struct libraries *libraries,
+                         struct interpreter *next) {
     const char *path = program->file[program->files - 1];
     memset(next, 0, sizeof *next);
     switch (elf_file_read(&program->elf, path)) {
     case ELF_READ:
-        return check_elf(program, path, library);
+        return check_elf(program, path, libraries);
     case ELF_NOT_ELF:
         if (!interpreter_read(next, path)) {
             snprintf(next->path, sizeof next->path, "%s", SHELL);
@@ -170,14 +172,14 @@ static bool add_started_by_env(struct program *program, const struct interpreter
     }
 }
 
-void program_examine(struct program *program, const char *name, const struct elf_file *library) {
+void program_examine(struct program *program, const char *name, const struct libraries *libraries) {
     memset(program, 0, sizeof *program);
     if (!add_file(program, name, "")) {
         return;
     }
     for (unsigned level = 0; level <= PROGRAM_LEVELS; level++) {
         struct interpreter interpreter;
-        if (!examine_file(program, library, &interpreter) || !interpreter.path[0]) {
+        if (!examine_file(program, libraries, &interpreter) || !interpreter.path[0]) {
             return;
         }
         if (level == PROGRAM_LEVELS) {
@@ -191,7 +193,7 @@ void program_examine(struct program *program, const char *name, const struct elf
         }
         struct interpreter none;
         size_t files = program->files;
-        if (!examine_file(program, library, &none) || none.path[0] ||
+        if (!examine_file(program, libraries, &none) || none.path[0] ||
             !add_started_by_env(program, &interpreter) || program->files == files) {
             return;
         }

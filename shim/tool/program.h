@@ -2,7 +2,7 @@
 #ifndef CUTOUT_SHIM_TOOL_PROGRAM_H
 #define CUTOUT_SHIM_TOOL_PROGRAM_H
 
-#include "shim/tool/elf_file.h"
+#include "shim/tool/library.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -28,11 +28,10 @@ struct program {
     char why[PATH_MAX + 256]; /* of a verdict other than PROGRAM_FITS: "/bin/x is statically linked: …" */
     size_t files;             /* the program itself, then the interpreters of "#!" lines, one another's */
     char file[PROGRAM_FILES][PATH_MAX];
-    struct elf_file elf; /* of the last of them */
+    struct elf_file elf; /* of the last of them: what in truth is started */
 };
 
-/* Finds the program as execvp() would and looks into it and its interpreters. library is what the shim is
- * built for. */
-void program_examine(struct program *program, const char *name, const struct elf_file *library);
+/* Finds the program as execvp() would and looks into it and its interpreters. */
+void program_examine(struct program *program, const char *name, const struct libraries *libraries);
 
 #endif

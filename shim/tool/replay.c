@@ -49,21 +49,27 @@ struct options {
 
 /* --- rules --- */
 
-static void report_rules(const struct load *load) {
+/* Reports errors or warnings; returns how many. */
+static size_t report_notes(const struct load *load, bool warnings) {
+    static char text[PANEL_PATH_MAX + PANEL_ERROR_MAX];
     const struct rules_notes *notes = load->notes;
     size_t reported = 0;
     for (size_t i = 0; notes && i < notes->count; i++) {
-        static char text[PANEL_PATH_MAX + PANEL_ERROR_MAX];
-        if (!notes->note[i].warning) {
+        if (notes->note[i].warning == warnings) {
             rules_note_format(&load->sources, &notes->note[i], text, sizeof text);
             tool_error("%s", text);
             reported++;
         }
     }
+    return reported;
+}
+
+static void report_bad_rules(const struct load *load) {
+    size_t reported = report_notes(load, false);
     if (reported == 0) {
         tool_error("%s", shown(load->error));
-    } else if (notes->errors > reported) {
-        tool_error("and %zu more", notes->errors - reported);
+    } else if (load->notes->errors > reported) {
+        tool_error("and %zu more", load->notes->errors - reported);
     }
 }
 
@@ -86,8 +92,11 @@ static struct ruleset *read_rules(const struct options *options, struct load *lo
         return built_in;
     }
     if (load_open(load, path) < 0 || !load_compile(load)) {
-        report_rules(load);
+        report_bad_rules(load);
         return NULL;
+    }
+    if (options->verbose) {
+        report_notes(load, true);
     }
     return load->ruleset;
 }

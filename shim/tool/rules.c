@@ -56,6 +56,7 @@ static int check(const char *path) {
         parsed_report_unreadable(&load);
     } else {
         status = load_compile(&load) ? TOOL_YES : TOOL_NO;
+        load_warn(&load);
         parsed_print_notes(&load.sources, load.notes, true);
         print_verdict(path, &load);
     }

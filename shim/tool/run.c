@@ -134,7 +134,7 @@ static struct obstacle find_obstacle(const struct request *request, struct setti
     if (!settings_find_library(settings)) {
         return wrong;
     }
-    program_examine(program, request->program[0], &settings->library_elf);
+    program_examine(program, request->program[0], &settings->libraries);
     struct obstacle obstacle = obstacle_of_program(program);
     if (obstacle.status != 0) {
         return obstacle;
@@ -148,7 +148,8 @@ static void say_what_is_done(const struct settings *settings, const struct progr
     for (size_t i = 0; i < program->files; i++) {
         tool_error("%s %s", i == 0 ? "program" : "run by", shown(program->file[i]));
     }
-    tool_error("library %s", shown(settings->library));
+    const struct library *library = libraries_for(&settings->libraries, &program->elf);
+    tool_error("library %s", shown(library ? library->path : settings->libraries.own.path));
     tool_error("panel %s, %s", shown(settings->environment.panel),
                settings->joins ? "which exists already" : "which is new");
     tool_error("rules %s", settings_rules_text(settings));
@@ -251,14 +252,14 @@ int command_run(int count, char **words) {
                    obstacle.why);
     }
     if (!program.files) { /* without a library to hold it against, it has not been looked for yet */
-        program_examine(&program, request.program[0], &settings.library_elf);
+        program_examine(&program, request.program[0], &settings.libraries);
     }
     if (!program.files) {
         tool_error("%s", program.why);
         return program.verdict == PROGRAM_NOT_FOUND ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
     }
     if (obstacle.status == 0 || obstacle.preload) {
-        settings_preload(&settings);
+        libraries_preload(&settings.libraries, &program.elf);
     }
     if (request.verbose) {
         say_what_is_done(&settings, &program);

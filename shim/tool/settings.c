@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define LIBRARY "libcutout.so"
 
 __attribute__((format(printf, 2, 3))) static bool complain(struct settings *settings, const char *format,
                                                            ...) {
@@ -45,6 +42,14 @@ static bool check_mode(struct settings *settings) {
         return true;
     }
     return complain(settings, "CUTOUT_MODE is %s, expected enforce, observe or off", shown(mode));
+}
+
+static bool check_deepbind(struct settings *settings) {
+    const char *word = getenv("CUTOUT_DEEPBIND");
+    if (!word || !*word || settings->environment.keeps_deepbind) {
+        return true;
+    }
+    return complain(settings, "CUTOUT_DEEPBIND is %s, expected keep", shown(word));
 }
 
 /* Reads what the shim would read; the kill switch hides the rest from it, but not from a person who asks. */
@@ -80,53 +85,11 @@ bool settings_read(struct settings *settings, const char *rules, const char *pan
         }
         setenv("CUTOUT_RULES", settings->environment.rules, 1);
     }
-    return good && check_mode(settings);
-}
-
-/* Cuts the last part off a path; false when there is none. */
-static bool cut_last_part(char *path) {
-    char *slash = strrchr(path, '/');
-    if (!slash) {
-        return false;
-    }
-    *slash = 0;
-    return true;
-}
-
-static bool library_is(struct settings *settings, const char *directory, const char *below) {
-    int size = snprintf(settings->library, sizeof settings->library, "%s%s/" LIBRARY, directory, below);
-    if (size > 0 && (size_t)size < sizeof settings->library && access(settings->library, R_OK) == 0) {
-        return true;
-    }
-    settings->library[0] = 0;
-    return false;
+    return good && check_mode(settings) && check_deepbind(settings);
 }
 
 bool settings_find_library(struct settings *settings) {
-    char directory[PATH_MAX], prefix[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", directory, sizeof directory - 1);
-    if (size <= 0) {
-        return complain(settings, "cannot tell where this command lies: /proc/self/exe cannot be read");
-    }
-    directory[size] = 0;
-    cut_last_part(directory);
-    strcpy(prefix, directory);
-    cut_last_part(prefix);
-    if (!library_is(settings, directory, "") && !library_is(settings, prefix, "/lib/cutout")) {
-        return complain(settings, LIBRARY " is neither in %s nor in %s/lib/cutout", shown(directory),
-                        shown(prefix));
-    }
-    if (settings->library[strcspn(settings->library, " :$")] != 0) {
-        return complain(
-            settings,
-            "%s cannot be preloaded: LD_PRELOAD has no way to write a path with a blank, a colon or a "
-            "dollar sign",
-            shown(settings->library));
-    }
-    if (elf_file_read(&settings->library_elf, settings->library) != ELF_READ) {
-        return complain(settings, "%s is no library", shown(settings->library));
-    }
-    return true;
+    return libraries_find(&settings->libraries, settings->why, sizeof settings->why);
 }
 
 static void report_notes(const struct load *load, bool errors, bool warnings) {
@@ -154,6 +117,7 @@ bool settings_check_rules(struct settings *settings, bool report, bool warnings)
     }
     bool read = load_open(&load, file) == 0, good = read && load_compile(&load);
     if (read && load.notes && (report || warnings)) {
+        load_warn(&load);
         report_notes(&load, report && !good, warnings);
     }
     if (!read && report) {
@@ -183,26 +147,6 @@ bool settings_check_panel(struct settings *settings, const struct found_panel *p
     }
     return complain(settings, "panel %s runs under the rules of %s, not of %s: name another panel with -p",
                     shown(panel->name), shown(rules.file), shown(settings->environment.rules));
-}
-
-void settings_preload(const struct settings *settings) {
-    const char *present = getenv("LD_PRELOAD");
-    size_t length = strlen(settings->library);
-    if (!present || !*present) {
-        setenv("LD_PRELOAD", settings->library, 1);
-        return;
-    }
-    if (strncmp(present, settings->library, length) == 0 && strchr(": ", present[length])) {
-        return; /* first already: strchr finds the terminating zero, too */
-    }
-    size_t room = length + 1 + strlen(present) + 1;
-    char *value = malloc(room);
-    if (!value) {
-        return;
-    }
-    snprintf(value, room, "%s:%s", settings->library, present);
-    setenv("LD_PRELOAD", value, 1);
-    free(value);
 }
 
 const char *settings_rules_text(const struct settings *settings) {

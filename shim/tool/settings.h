@@ -4,8 +4,8 @@
 #define CUTOUT_SHIM_TOOL_SETTINGS_H
 
 #include "shim/environment.h"
-#include "shim/tool/elf_file.h"
 #include "shim/tool/found.h"
+#include "shim/tool/library.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -17,8 +17,7 @@ struct settings {
     struct environment environment; /* as the shim will read it, but for CUTOUT_DISABLE */
     bool disabled;                  /* CUTOUT_DISABLE=1: the shim will do nothing at all */
     bool joins;                     /* its panel exists already */
-    char library[PATH_MAX];         /* libcutout.so, absolute; "" where there is none */
-    struct elf_file library_elf;
+    struct libraries libraries;
     char why[SETTINGS_WHY_MAX]; /* what is wrong, after a function below returned false */
 };
 
@@ -26,7 +25,7 @@ struct settings {
  * NULL), CUTOUT_PANEL (panel, if not NULL), CUTOUT_MODE (observe), CUTOUT_GROUP a number; and reads them. */
 bool settings_read(struct settings *settings, const char *rules, const char *panel, bool observe);
 
-/* Finds the library beside the command as built, or as installed. */
+/* Finds the library, of each word size. */
 bool settings_find_library(struct settings *settings);
 
 /* True when the rules file is good, or there is none. Each of its errors is reported when `report`, its
@@ -35,9 +34,6 @@ bool settings_check_rules(struct settings *settings, bool report, bool warnings)
 
 /* True unless the panel to be joined (NULL: a new one) has another rules file. */
 bool settings_check_panel(struct settings *settings, const struct found_panel *panel);
-
-/* Puts the library first in LD_PRELOAD; what is there already stays. */
-void settings_preload(const struct settings *settings);
 
 /* The rules file, or "built-in defaults". */
 const char *settings_rules_text(const struct settings *settings);

@@ -95,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         check_includes(&sources.source[i]);
     }
     bool good = rules_parse(&sources, &parse.ruleset, &parse.notes, parse.scratch);
+    rules_warn(parse.scratch);
     check_notes(&sources, &parse.notes);
     MUST(good == (parse.notes.errors == 0));
     if (good) {

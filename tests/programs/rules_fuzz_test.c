@@ -132,6 +132,7 @@ static void check_one(const char *text, size_t length, const char *included, siz
     sources.source[0] = (struct rules_source){"t", bytes[0], length};
     sources.source[1] = (struct rules_source){"inc", bytes[1], included_length};
     bool good = rules_parse(&sources, &ruleset, &notes, scratch);
+    rules_warn(scratch);
     CHECK(good == (notes.errors == 0));
     CHECK(notes.count <= RULES_NOTES && notes.count <= notes.errors + notes.warnings);
     for (size_t i = 0; i < notes.count; i++) {

@@ -296,6 +296,7 @@ static void test_files(void) {
     add_source("e/a", "[t]\ninclude main\n[d]\nprobes = 0\n");
     add_source("e/unread", NULL);
     CHECK(!rules_parse(&sources, &ruleset, &notes, scratch));
+    rules_warn(scratch);
     const char *wanted[] = {
         "e/main:2:9: found 'gone', expected a file that can be read",
         "e/main:3:8: found nothing, expected the path of a file",

@@ -17,7 +17,9 @@ static struct rules_sources sources;
 static inline bool read_bytes(const char *bytes, size_t size) {
     sources.count = 1;
     sources.source[0] = (struct rules_source){"t", bytes, size};
-    return rules_parse(&sources, &ruleset, &notes, scratch);
+    bool good = rules_parse(&sources, &ruleset, &notes, scratch);
+    rules_warn(scratch);
+    return good;
 }
 
 static inline bool read_text(const char *text) {

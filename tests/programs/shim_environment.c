@@ -15,6 +15,7 @@ int main(int argc, char **argv) {
            environment.rules_named);
     printf("group %s %u\nmode %u\n", environment.has_group ? "yes" : "no", environment.group,
            environment.mode);
+    printf("deepbind %s\n", environment.keeps_deepbind ? "kept" : "cleared");
     printf("rules %s\npanel %s\n", environment.rules, environment.panel);
     return 0;
 }
