@@ -96,6 +96,7 @@ static struct ruleset *read_rules(const struct options *options, struct load *lo
         return NULL;
     }
     if (options->verbose) {
+        load_warn(load);
         report_notes(load, true);
     }
     return load->ruleset;
