@@ -102,7 +102,7 @@ match = ok-payments.test
 [near]
 match = localhost'
     start_server
-    guarded curl -4 -sS -o fetched "http://localhost:$PORT/"
+    guarded wget -4 -q -O fetched "http://localhost:$PORT/"
     expect_breaker "$(here)" '.rule, .name, .total.calls' "near
 localhost:$PORT
 1"
