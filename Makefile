@@ -2,6 +2,8 @@
 # make demo         watch a breaker open and close under an unmodified curl
 # make test         all tests (needs the test tools, see README)
 # make fuzz         half a minute for each of the languages' fuzzers (RUNS=N: so many executions)
+# make test-suites  CPython's own tests of sockets, bare and under the shim
+# make soak         a million connections to ten thousand destinations
 # make tidy         formatting, linters and the checks on the built object
 # make install      PREFIX=/usr/local DESTDIR=
 # CC=clang, SAN=address,undefined and SAN=thread build variants; WERROR=1 makes warnings errors.
@@ -122,6 +124,14 @@ $(B)/fuzz/fuzz_%: tests/programs/fuzz_%.c $(LIB) $(RULES) $(wildcard lib/*.h rul
 fuzz: $(B)/fuzz/fuzz_trace $(B)/fuzz/fuzz_rules
 	@B='$(B)' RUNS='$(RUNS)' tests/fuzz
 
+# A million connections to ten thousand destinations, in some minutes.
+soak: all programs
+	@BUILD='$(abspath $(B))' tests/soak
+
+# What CPython has to test its sockets by, bare and under the shim; needs libpython3.11-testsuite. Some minutes.
+test-suites: all
+	@BUILD='$(abspath $(B))' tests/suites
+
 demo: all $(B)/tests/server_flaky
 	@BUILD='$(abspath $(B))' tests/demo
 
@@ -153,5 +163,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all m32 programs test test-long fuzz demo tidy install uninstall clean
+.PHONY: all m32 programs test test-long test-suites soak fuzz demo tidy install uninstall clean
 -include $(shell find $(B)/obj $(B)/obj32 $(B)/tests -name '*.d' 2>/dev/null)

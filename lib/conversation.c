@@ -283,9 +283,13 @@ bool conversation_sent(struct conversation *conversation, uint8_t era, const str
                        size_t count, size_t size, uint64_t before_ns, uint64_t after_ns,
                        struct ticket *ticket) {
     uint64_t seen = atomic64_load_acquire(&conversation->talk);
-    bool data = false;
+    bool data = false, alerts = false;
     if (talk_has(seen, TALK_TLS)) {
-        data = feed_records(conversation, atomic64_load_relaxed(&conversation->records), pieces, count, size);
+        uint64_t records = atomic64_load_relaxed(&conversation->records);
+        data = feed_records(conversation, records, pieces, count, size);
+        uint64_t now = atomic64_load_relaxed(&conversation->records);
+        alerts = !data && !tls_records_alerted(records) && tls_records_alerted(now);
+        data = data || tls_records_undecided(now);
         if (!data && !talk_has(seen, TALK_HANDSHAKE) && talk_has(seen, TALK_UNSENT)) {
             return conversation_unsent(conversation, era,
                                        ticket); /* an alert or a key update is no request */
@@ -310,6 +314,9 @@ bool conversation_sent(struct conversation *conversation, uint8_t era, const str
         if (was_tls && tls_records_request_begun(atomic64_load_relaxed(&conversation->records))) {
             next &= ~TALK_HANDSHAKE;
         }
+        if (alerts) {
+            next |= TALK_HALF_CLOSED;
+        }
         if (!atomic64_swap_acq_rel(&conversation->talk, &seen, next)) {
             continue;
         }
@@ -318,7 +325,7 @@ bool conversation_sent(struct conversation *conversation, uint8_t era, const str
             atomic64_store_relaxed(&conversation->wait_ns, before_ns);
         }
         if (phase == PHASE_CONNECTING || phase == PHASE_REQUEST) {
-            if (was_tls) {
+            if (was_tls && !alerts) {
                 sent_tls(conversation, talk, before_ns);
             }
             if (atomic64_add_relaxed(&conversation->sent_bytes, size) + size > CONVERSATION_LONG_REQUEST) {

@@ -1,7 +1,7 @@
 /* What a rules file can say without an error, and better would not. */
 #include "rules/draft.h"
-#include "rules/parse.h"
 #include "rules/exempt.h"
+#include "rules/parse.h"
 #include "rules/pattern.h"
 #include "rules/value.h"
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/prctl.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -45,12 +44,14 @@ INTERPOSED int __getsockopt64(int fd, int level, int option, void *value, sockle
     return result;
 }
 
-INTERPOSED int guest_prctl_time64(int option, unsigned long a, unsigned long b, unsigned long c,
-                                  unsigned long d) {
-    if (option == PR_SET_SECCOMP) {
-        call_sandbox_begins();
+/* Called by its entry, in interpose_process.c. */
+int watched_prctl_time64(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
+    call_sandbox_begins();
+    const int result = REAL(guest_prctl_time64)(option, a, b, c, d);
+    if (result < 0) {
+        call_sandbox_failed();
     }
-    return REAL(guest_prctl_time64)(option, a, b, c, d);
+    return result;
 }
 
 /* --- data --- */

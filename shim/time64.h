@@ -34,6 +34,7 @@ int __epoll_pwait2_time64(int epoll, struct epoll_event *events, int room, const
                           const sigset_t *mask);
 int guest_prctl_time64(int option, unsigned long a, unsigned long b, unsigned long c,
                        unsigned long d) __asm__("__prctl_time64");
+int watched_prctl_time64(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
 #pragma GCC visibility push(hidden)
 

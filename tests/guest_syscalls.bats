@@ -71,3 +71,11 @@ for _ in range(100):
     expect "$(more one.guarded two.guarded | grep -vE '^(brk|mmap|munmap) ')" \
         "$(more one.bare two.bare | grep -vE '^(brk|mmap|munmap) ')" "calls of 90 rounds"
 }
+
+@test "syscall and prctl never touch what their caller has behind the arguments that it passes" {
+    local untouched=$'syscall: changed, 0 lost\nprctl: changed, 0 lost'
+    expect "$(guarded "$BUILD/tests/guest_slots")" "$untouched"
+    "${CC:-cc}" -m32 -O2 -D_GNU_SOURCE -o narrow "$PROGRAMS/guest_slots.c" -pthread
+    expect "$("${LIMIT[@]}" env -u LD_PRELOAD ./narrow)" "$untouched" "bare"
+    expect "$(SHIM=$BUILD/obj32/libcutout.so && "${LIMIT[@]}" sh -c 'LD_PRELOAD=$0 exec ./narrow' "$SHIM")" "$untouched"
+}

@@ -149,6 +149,7 @@ open_for = 60s'
 [named]
 match = *.cutout.test
 scope = name
+consecutive_errors = 3
 open_for = 60s'
     printf '127.0.0.2 twin.cutout.test\n127.0.0.3 twin.cutout.test\n' >hosts
     {

@@ -115,3 +115,17 @@ https() {
     https 3 answer '{}'
     https 3 handshake '{"timeout":2}'
 }
+
+@test "HTTPS: connections closed by close_notify, used or not, add no call, in both versions, under judge = every" {
+    local version
+    rules '
+[all]
+match = 127.0.0.1
+judge = every
+'
+    for version in 2 3; do
+        start_tls "$version" answer
+        guarded /usr/bin/python3 "$PROGRAMS/client_tls.py" "$PORT" 3 4
+        expect "$(counted)" "3 {} 4" "calls under TLS 1.$version"
+    done
+}

@@ -219,8 +219,8 @@ static void print_badge(const struct badge *badge, unsigned seccomp, struct find
     }
     uint64_t deepbound = atomic64_load_relaxed(&badge->deepbound);
     if (deepbound) {
-        printf("deepbind  %" PRIu64 " module%s opened with RTLD_DEEPBIND: what they call passes unseen\n", deepbound,
-               deepbound == 1 ? "" : "s");
+        printf("deepbind  %" PRIu64 " module%s opened with RTLD_DEEPBIND: what they call passes unseen\n",
+               deepbound, deepbound == 1 ? "" : "s");
         findings->in_part = true;
     }
     printf("seen      %" PRIu64 " connection%s%s\n", seen, seen == 1 ? "" : "s",

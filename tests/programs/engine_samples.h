@@ -23,7 +23,8 @@ static const struct sample_record sample_records[] = {
     {"finished_01", 22, 3, 1, 0x91, 40}, /* the same, and it begins as a ClientHello would */
     {"data", 23, 3, 0x23, 0x16, 64},     /* application data; TLS 1.3: Finished as well */
     {"data_long", 23, 3, 0x15, 0x17, 16401} /* as long as a record may be */,
-    {"alert", 21, 3, 0x42, 0x42, 26}, /* TLS 1.2: close_notify, encrypted */
+    {"alert", 21, 3, 0x42, 0x42, 26},        /* TLS 1.2: close_notify, encrypted */
+    {"alert_sealed", 23, 3, 0x42, 0x42, 19}, /* TLS 1.3: the same */
 };
 
 static inline size_t sample_add_record(unsigned char *bytes, const struct sample_record *record) {
