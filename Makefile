@@ -1,6 +1,7 @@
 # make              the shim and the command, in build/
 # make demo         watch a breaker open and close under an unmodified curl
 # make test         all tests (needs the test tools, see README)
+# make fuzz         half a minute for each of the languages' fuzzers (RUNS=N: so many executions)
 # make test-suites  CPython's own tests of sockets, bare and under the shim
 # make soak         a million connections to ten thousand destinations
 # make tidy         formatting, linters and the checks on the built object
@@ -26,8 +27,8 @@ COMMON   := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-s
 COMMON   += -fno-builtin-bcmp
 # The guest: small frames (other programs' tiny stacks), no fortified imports, its few thread-local bytes at hand
 # without a call into the loader.
-GUEST    := $(COMMON) -ftls-model=initial-exec -U_FORTIFY_SOURCE -fstack-usage $(if $(SAN),,-Wframe-larger-than=1024)
-LINK_SO  := -shared -Wl,-z,now,-z,relro,-z,nodelete,-z,noexecstack,--version-script=shim/exports.map \
+GUEST    := $(COMMON) -ffunction-sections -fdata-sections -ftls-model=initial-exec -U_FORTIFY_SOURCE -fstack-usage $(if $(SAN),,-Wframe-larger-than=1024)
+LINK_SO  := -shared -Wl,--gc-sections,-z,noseparate-code,-z,now,-z,relro,-z,nodelete,-z,noexecstack,--version-script=shim/exports.map \
             -Wl,--no-as-needed -l:libdl.so.2 -Wl,-soname,libcutout.so
 LINK     := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
@@ -39,7 +40,7 @@ LIB   := $(wildcard lib/*.c)
 RULES := $(wildcard rules/*.c)
 SHIM  := $(wildcard shim/*.c)
 TOOL  := $(wildcard shim/tool/*.c) $(addprefix shim/,panel.c slot.c load.c refresh.c clock.c environment.c)
-PROGRAMS := $(wildcard tests/programs/*.c)
+PROGRAMS := $(filter-out tests/programs/fuzz_%,$(wildcard tests/programs/*.c))
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -80,7 +81,14 @@ install_narrow = $(INSTALL) -d $(1)/lib32 && $(INSTALL) -m 644 $(NARROW) $(1)/li
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(GUEST) -MMD -MP -c -o $@ $<
+	$(CC) $(GUEST) $(OPTIMISE) -MMD -MP -c -o $@ $<
+# What runs once, or hardly ever, is to be small, not fast.
+COLD := $(RULES) $(wildcard shim/real*.c) \
+        $(addprefix shim/,address.c call_close.c call_lookup.c connection.c environment.c \
+        error.c guest.c interpose_lookup.c load.c names.c panel.c refresh.c slot.c) \
+        $(addprefix lib/,endpoint.c endpoint_parse.c journal.c override.c panel.c permit.c protocol.c recording.c text.c \
+        thresholds.c tls_records.c)
+$(call objects,$(COLD)): OPTIMISE := -Os
 $(B)/obj/shim/tool/%.o: shim/tool/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) -MMD -MP -c -o $@ $<
@@ -103,6 +111,18 @@ test: all $(NARROW) programs
 # The same with the uploads that take a minute.
 test-long: all $(NARROW) programs
 	@CC='$(CC)' BUILD='$(abspath $(B))' UPLOAD_MB=200 LIMIT_S=150 tests/run
+
+# Fuzzers of the two languages, by clang's libFuzzer; RUNS=N executions each, without it half a minute. Measuring the
+# distances of misspelt words is left out of the coverage: it would take nine tenths of the time.
+FUZZ   := -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fno-strict-aliasing -fno-sanitize-recover=all
+FUZZED := $(filter-out rules/suggest.c,$(LIB) $(RULES))
+$(B)/fuzz/fuzz_%: tests/programs/fuzz_%.c $(LIB) $(RULES) $(wildcard lib/*.h rules/*.h) tests/programs/fuzz.h
+	@mkdir -p $(@D)
+	clang $(FUZZ) -fsanitize=address,undefined -c -o $@_suggest.o rules/suggest.c
+	clang $(FUZZ) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZED) $@_suggest.o
+
+fuzz: $(B)/fuzz/fuzz_trace $(B)/fuzz/fuzz_rules
+	@B='$(B)' RUNS='$(RUNS)' tests/fuzz
 
 # A million connections to ten thousand destinations, in some minutes.
 soak: all programs
@@ -127,7 +147,7 @@ install: all
 	$(INSTALL) -m 755 $(B)/cutout $(DESTDIR)$(PREFIX)/bin/cutout
 	$(INSTALL) -m 644 $(B)/libcutout.so $(DESTDIR)$(PREFIX)/lib/cutout/libcutout.so
 	$(if $(M32),$(call install_narrow,$(DESTDIR)$(PREFIX)/lib/cutout))
-	$(INSTALL) -m 644 $(wildcard rules/*.rules) $(DESTDIR)$(PREFIX)/share/cutout/rules
+	$(INSTALL) -m 644 $(wildcard rules/*.rules rules/*.trace rules/*.md) $(DESTDIR)$(PREFIX)/share/cutout/rules
 	for page in $(MAN); do \
 	    section=$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}; \
 	    $(INSTALL) -d $$section && $(INSTALL) -m 644 $$page $$section || exit 1; \
@@ -143,5 +163,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all m32 programs test test-long test-suites soak demo tidy install uninstall clean
+.PHONY: all m32 programs test test-long test-suites soak fuzz demo tidy install uninstall clean
 -include $(shell find $(B)/obj $(B)/obj32 $(B)/tests -name '*.d' 2>/dev/null)

@@ -9,6 +9,7 @@
  *   row           63..56 generation (low 8) | 55..46 failures in a row (saturates)
  *                 45..0 start in us of the call that last raised it
  *   past_connect  63..52 generation | 51..0 bucket number + 1 of the last failed or slow call past its connect
+ *   overdue       63..52 generation | 51..26 of them past their connect | 25..0 calls outstanding for longer than slow_call
  *   permit        see permit.h
  */
 #ifndef CUTOUT_LIB_BREAKER_H
@@ -16,6 +17,7 @@
 
 #include "lib/atomic64.h"
 #include "lib/endpoint.h"
+#include "lib/histogram.h"
 #include "lib/outcome.h"
 #include "lib/thresholds.h"
 #include "lib/window.h"
@@ -27,6 +29,8 @@ enum breaker_state {
     STATE_CLOSED = 0,
     STATE_OPEN = 1,
     STATE_HALF_OPEN = 2,
+    STATE_FORCED_OPEN = 3, /* an operator says: nothing is admitted */
+    STATE_DISABLED = 4     /* an operator says: everything is admitted, counted and not judged */
 };
 
 /* Why a breaker changed its state. The order is that of their names in events. */
@@ -34,12 +38,16 @@ enum breaker_cause {
     CAUSE_NONE = 0,
     CAUSE_CONSECUTIVE_ERRORS,
     CAUSE_ERROR_RATIO,
+    CAUSE_ERROR_COUNT,
     CAUSE_SLOW_RATIO,
     CAUSE_OPEN_FOR,
     CAUSE_PROBES_PASSED,
     CAUSE_PROBE_FAILED,
     CAUSE_PROBE_SLOW,
-    CAUSE_PROBE_TIMEOUT
+    CAUSE_PROBE_TIMEOUT,
+    CAUSE_FORGOTTEN,
+    CAUSE_CAPPED, /* no change: a trip that max_open did not allow */
+    CAUSE_OPERATOR
 };
 
 /* Since the breaker was made; each counted once and never reset. `calls` is what was admitted and ended in
@@ -50,6 +58,7 @@ struct breaker_totals {
     struct atomic64 slow;
     struct atomic64 ignored;
     struct atomic64 rejected;
+    struct atomic64 busy; /* of the rejected: because of max_in_flight */
     struct atomic64 would_reject;
     struct atomic64 late_reads;
     struct atomic64 opened;
@@ -71,13 +80,24 @@ struct breaker {
     struct atomic64 since_ns;         /* when the state last changed; 0 = never */
     struct atomic64 last_permit_ns;   /* when the last permit was given */
     struct atomic64 holders_asked_ns; /* when somebody last asked whether permit holders live (shim/) */
-    struct atomic64 answered;         /* enum breaker_answered; leaves 0 once and for all */
-    struct atomic64 rule_ref; /* rules version << 16 | rule's index: under which rule it stands (shim/) */
+    struct atomic64 overdue;          /* kept by whoever counts outstanding calls: breaker_note_overdue */
+    struct atomic64 in_flight;        /* calls outstanding; kept only where max_in_flight is set */
+    struct atomic64 asked_ns;         /* when somebody last asked while it was not CLOSED */
+    struct atomic64 admitted_ns; /* when a call was last admitted, plus 1; kept only where warmup is set */
+    struct atomic64 warm_ns;     /* when the warm-up began, plus 1; 0 = never */
+    struct atomic64 exempt;    /* not 0: the time of day is one of slow_exempt's; kept by whoever knows it */
+    struct atomic64 override;  /* an operator's word on this destination, see override.h */
+    struct atomic64 capped_ns; /* when a trip was last capped, plus 1 */
+    struct atomic64 slow_call_us; /* what counts as overdue; 0 = nothing does */
+    struct atomic64 answered;     /* enum breaker_answered; leaves 0 once and for all */
+    struct atomic64 rule_ref;     /* rules version << 16 | rule's index: under which rule it stands (shim/) */
     struct window window;
     struct atomic64 permits[PROBES_MAX];
     struct breaker_totals totals;
+    struct histogram histogram; /* response times of the calls in totals.calls */
     /* Who it is. Written once by its maker before `made` is released, read by all. */
-    struct atomic64 made;
+    struct atomic64
+        made; /* odd: it is somebody's; rises by one whenever that changes, so it tells lives of a place apart */
     struct endpoint endpoint;
     uint64_t rule_key; /* text_hash of the rule's name */
     char rule[BREAKER_RULE_MAX];
@@ -90,6 +110,10 @@ struct breaker {
 /* A change of state, with what an event says of it. happened is false when nothing changed. */
 struct transition {
     bool happened;
+    bool pending;      /* a trip that is not made yet: see breaker_trip */
+    bool needs_living; /* of a pending one: it rests on overdue calls, whose processes may be gone */
+    bool needs_share;  /* of a pending one: max_open may forbid it */
+    uint16_t generation;
     bool connect_only; /* OPEN for connects, after the change */
     enum breaker_state from;
     enum breaker_state to;
@@ -137,16 +161,40 @@ void breaker_adopt(struct breaker *breaker, const struct thresholds *thresholds)
 struct admission breaker_admit(struct breaker *breaker, const struct thresholds *thresholds,
                                enum breaker_ask ask, bool enforce, uint64_t holder, uint64_t now_ns);
 
+/* Makes a pending trip (a transition of breaker_admit or breaker_finish with `pending` set), once the caller has made
+ * sure of what it needs: needs_living: count the overdue calls of living processes anew (breaker_note_overdue);
+ * needs_share: fewer of the rule's destinations than max_open are not CLOSED. The verdict is taken again. A pending trip
+ * of an admission is made before the call: its ticket is released, and the breaker asked again. */
+struct transition breaker_trip(struct breaker *breaker, const struct thresholds *thresholds,
+                               const struct transition *pending, uint64_t now_ns);
+
+/* A pending trip is not made because of max_open: the transition to write as an event (cause CAUSE_CAPPED, CLOSED to
+ * CLOSED), at most one in open_for. */
+struct transition breaker_capped(struct breaker *breaker, const struct thresholds *thresholds,
+                                 const struct transition *pending, uint64_t now_ns);
+
+/* How many calls of that generation have been outstanding for longer than slow_call, and how many of them are past their
+ * connect. */
+void breaker_note_overdue(struct breaker *breaker, uint16_t generation, uint32_t calls,
+                          uint32_t past_connect);
+
+/* An operator's word: STATE_FORCED_OPEN, STATE_DISABLED, or STATE_CLOSED to lift either (window empty, warm-up begun). */
+struct transition breaker_force(struct breaker *breaker, enum breaker_state state, uint64_t now_ns);
+
+/* An operator begins it anew: CLOSED, window empty, calls in flight count for the totals only. */
+struct transition breaker_reset(struct breaker *breaker, uint64_t now_ns);
+
 /* Counts how a call ended and takes the verdict. */
 struct transition breaker_finish(struct breaker *breaker, const struct thresholds *thresholds,
                                  struct ticket ticket, const struct call_end *end, uint64_t now_ns);
 
 /* The call was never made (a send that would have blocked): its permit goes back, nothing is counted. */
-void breaker_release(struct breaker *breaker, struct ticket ticket);
+void breaker_release(struct breaker *breaker, const struct thresholds *thresholds, struct ticket ticket);
 
-/* The probe's destination has answered, though its end is not known yet (TLS): the permit counts as passed
- * when probe_timeout is due. */
-void breaker_probe_answered(struct breaker *breaker, struct ticket ticket);
+/* The destination has answered, though the call's end is not known yet (TLS): it is not in flight any more, and a probe's
+ * permit counts as passed when probe_timeout is due. Its end must then say `answered`. */
+void breaker_call_answered(struct breaker *breaker, const struct thresholds *thresholds,
+                           struct ticket ticket);
 
 /* Whether the next asker would find every permit of HALF_OPEN given out. */
 enum breaker_permits {
@@ -175,10 +223,25 @@ struct breaker_view {
 };
 struct breaker_view breaker_view(const struct breaker *breaker, uint64_t now_ns);
 
+/* True when a `made` word says that the breaker is somebody's. */
+static inline bool breaker_is_made(uint64_t made) {
+    return (made & 1) != 0;
+}
+
+/* Empties a breaker that is not made any more: as new, but for the generation, which rises, so that calls still under way
+ * mean nothing to whoever gets its place. */
+void breaker_wipe(struct breaker *breaker);
+
+/* True while an operator has it FORCED_OPEN or DISABLED. */
+bool breaker_is_forced(const struct breaker *breaker);
+
+/* True in OPEN and HALF_OPEN: what max_open counts. */
+bool breaker_is_shut(const struct breaker *breaker);
+
 /* How many failures in a row stand now; in the first OPEN, with how many it tripped. */
 unsigned breaker_row(const struct breaker *breaker);
 
-/* "closed", "open", "half_open"; never NULL. */
+/* "closed", "open", "half_open", "forced_open", "disabled"; never NULL. */
 const char *breaker_state_name(enum breaker_state state);
 
 /* "error_ratio", "open_for" …; never NULL. */

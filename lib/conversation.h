@@ -124,8 +124,8 @@ uint64_t conversation_wait_ns(const struct conversation *conversation, uint64_t 
 bool conversation_is_fresh(const struct conversation *conversation, uint8_t era);
 
 /* Bytes came in, peeked at or not; they arrived at arrived_ns (now_ns unless the caller knows that they lay unread).
- * *tls_answered is set when they belong to a TLS call that stays open: its probe's permit (the step's ticket) may be
- * marked as answered. */
+ * *tls_answered is set when they belong to a TLS call that stays open: breaker_call_answered is told,
+ * with the step's ticket. */
 struct conversation_step conversation_received(struct conversation *conversation, uint8_t era,
                                                uint64_t now_ns, uint64_t arrived_ns, bool *tls_answered);
 
@@ -173,6 +173,16 @@ struct conversation_step conversation_left(struct conversation *conversation, ui
 
 /* The program ended its side (SHUT_WR): an end of stream is then no failure. */
 void conversation_half_closed(struct conversation *conversation, uint8_t era);
+
+/* What is outstanding, as it is shown to other processes. */
+struct conversation_flight {
+    bool outstanding;
+    bool waits;        /* the destination is waited for now */
+    bool past_connect; /* the connect and session set-up are over */
+    struct ticket ticket;
+    uint64_t since_ns; /* when the wait began, earlier waits of the call added on */
+};
+struct conversation_flight conversation_flight(const struct conversation *conversation, uint8_t era);
 
 /* The protocol recognised on this connection: PROTOCOL_AUTO while nothing was sent. */
 enum rule_protocol conversation_protocol(const struct conversation *conversation);

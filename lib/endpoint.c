@@ -92,6 +92,18 @@ struct endpoint endpoint_named(enum endpoint_scheme scheme, const char *text, si
     return endpoint;
 }
 
+struct endpoint endpoint_by_name(enum endpoint_scheme scheme, const char *name, size_t size, uint16_t port) {
+    struct endpoint endpoint = endpoint_named(scheme, name, size);
+    endpoint.ipv6 = ENDPOINT_BY_NAME;
+    endpoint.port = port;
+    return endpoint;
+}
+
+struct endpoint endpoint_any(void) {
+    struct endpoint endpoint = {.scheme = SCHEME_NONE};
+    return endpoint;
+}
+
 size_t endpoint_canonical_name(const char *text, char *name, size_t room) {
     size_t length = 0;
     while (length + 1 < room && text[length] != '\0') {
@@ -106,108 +118,6 @@ size_t endpoint_canonical_name(const char *text, char *name, size_t room) {
 }
 
 /* --- text ------------------------------------------------------------------------------------------- */
-
-static bool parse_ipv4(const char *text, size_t size, uint8_t bytes[4]) {
-    size_t at = 0;
-    for (unsigned part = 0; part < 4; part++) {
-        if (part > 0 && (at >= size || text[at++] != '.')) {
-            return false;
-        }
-        unsigned value = 0;
-        size_t begin = at;
-        while (at < size && text[at] >= '0' && text[at] <= '9') {
-            value = value * 10 + (unsigned)(text[at++] - '0');
-            /* A leading zero is octal to some readers and decimal to others: refused. */
-            if (value > 255 || (at - begin == 2 && text[begin] == '0')) {
-                return false;
-            }
-        }
-        if (at == begin) {
-            return false;
-        }
-        bytes[part] = (uint8_t)value;
-    }
-    return at == size;
-}
-
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool parse_ipv6(const char *text, size_t size, uint8_t bytes[16]) {
-    uint8_t parts[16] = {0};
-    size_t filled = 0, gap = SIZE_MAX, at = 0;
-    if (size >= 2 && text[0] == ':' && text[1] == ':') {
-        gap = 0;
-        at = 2;
-    }
-    while (at < size) {
-        unsigned value = 0;
-        size_t begin = at;
-        while (at < size && at - begin < 4 && hex_digit(text[at]) >= 0) {
-            value = value << 4 | (unsigned)hex_digit(text[at++]);
-        }
-        if (at < size && text[at] == '.') {
-            if (filled > 12 || !parse_ipv4(text + begin, size - begin, parts + filled)) {
-                return false;
-            }
-            filled += 4;
-            break;
-        }
-        if (at == begin || filled > 14) {
-            return false;
-        }
-        parts[filled++] = (uint8_t)(value >> 8);
-        parts[filled++] = (uint8_t)value;
-        if (at == size) {
-            break;
-        }
-        if (text[at++] != ':' || at == size) {
-            return false;
-        }
-        if (text[at] == ':') {
-            if (gap != SIZE_MAX) {
-                return false;
-            }
-            gap = filled;
-            at++;
-        }
-    }
-    if (gap == SIZE_MAX ? filled != 16 : filled > 14) {
-        return false;
-    }
-    size_t head = gap == SIZE_MAX ? filled : gap;
-    memset(bytes, 0, 16);
-    memcpy(bytes, parts, head);
-    memcpy(bytes + 16 - (filled - head), parts + head, filled - head);
-    return true;
-}
-
-bool endpoint_parse_address(const char *text, size_t size, uint8_t bytes[16], bool *ipv6) {
-    uint8_t parsed[16] = {0};
-    if (parse_ipv4(text, size, parsed)) {
-        *ipv6 = false;
-    } else {
-        if (size >= 2 && text[0] == '[' && text[size - 1] == ']') {
-            text++;
-            size -= 2;
-        }
-        if (!parse_ipv6(text, size, parsed)) {
-            return false;
-        }
-        *ipv6 = memcmp(parsed, MAPPED_PREFIX, sizeof MAPPED_PREFIX) != 0;
-        if (!*ipv6) {
-            memmove(parsed, parsed + 12, 4);
-            memset(parsed + 4, 0, 12);
-        }
-    }
-    memcpy(bytes, parsed, sizeof parsed);
-    return true;
-}
 
 /* RFC 5952: lower case, no leading zeros, the first longest run of two or more zero groups as "::". */
 static void add_ipv6(struct text *text, const uint8_t bytes[16]) {
@@ -260,8 +170,13 @@ static void add_address(struct text *text, const struct endpoint *endpoint) {
 size_t endpoint_format(const struct endpoint *endpoint, const char *name, char *bytes, size_t room) {
     static const char schemes[][8] = {"none://", "tcp://", "udp://", "unix://", "dns://"};
     struct text text = text_in(bytes, room);
+    if (endpoint->scheme == SCHEME_NONE) {
+        text_add(&text, "*");
+        return text.length;
+    }
     text_add(&text, schemes[endpoint->scheme <= SCHEME_DNS ? endpoint->scheme : SCHEME_NONE]);
-    if (endpoint->scheme == SCHEME_TCP || endpoint->scheme == SCHEME_UDP) {
+    bool by_name = endpoint->ipv6 == ENDPOINT_BY_NAME;
+    if ((endpoint->scheme == SCHEME_TCP || endpoint->scheme == SCHEME_UDP) && !by_name) {
         add_address(&text, endpoint);
     } else if (name != NULL && name[0] != '\0') {
         text_add_escaped(&text, name, strlen(name));
@@ -271,6 +186,10 @@ size_t endpoint_format(const struct endpoint *endpoint, const char *name, char *
         memcpy(&digest, endpoint->bytes, sizeof digest);
         text_add(&text, "#");
         text_add_hex(&text, digest);
+    }
+    if (by_name) {
+        text_add(&text, ":");
+        text_add_number(&text, endpoint->port);
     }
     return text.length;
 }

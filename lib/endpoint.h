@@ -15,15 +15,18 @@ enum endpoint_scheme { SCHEME_NONE = 0, SCHEME_TCP, SCHEME_UDP, SCHEME_UNIX, SCH
 
 struct endpoint {
     uint8_t scheme; /* enum endpoint_scheme */
-    uint8_t ipv6;   /* 1: bytes are an IPv6 address; 0: IPv4 in the first four, or a digest */
-    uint16_t port;  /* host order; 0 for unix and dns */
-    uint32_t zone;  /* interface index of a link-local IPv6 address, else 0 */
+    uint8_t ipv6; /* 1: bytes are an IPv6 address; 0: IPv4 in the first four, or a digest; ENDPOINT_BY_NAME */
+    uint16_t port; /* host order; 0 for unix and dns */
+    uint32_t zone; /* interface index of a link-local IPv6 address, else 0 */
     uint8_t bytes[16];
 };
 
-/* Longest text endpoint_format writes, its terminating zero included: "unix://" + 107 bytes of path with
- * every byte escaped as \xNN, or "dns://" + 255. */
-#define ENDPOINT_TEXT_MAX 448
+/* In `ipv6`: all addresses of one host name, whose digest the bytes are, at that port. */
+#define ENDPOINT_BY_NAME 2
+
+/* Longest text endpoint_format writes, its terminating zero included: a scheme, a name with every byte escaped as \xNN, a
+ * port. */
+#define ENDPOINT_TEXT_MAX 1040
 /* Longest text (path or name) an endpoint is made of, in bytes without a terminating zero. Longer is cut. */
 #define ENDPOINT_NAME_MAX 255
 
@@ -38,6 +41,12 @@ struct endpoint endpoint_ipv6(enum endpoint_scheme scheme, const uint8_t address
 /* A unix socket's path (an abstract name begins with a zero byte) or a look-up's host name; size in bytes,
  * cut at ENDPOINT_NAME_MAX. Host names: pass what endpoint_canonical_name made. */
 struct endpoint endpoint_named(enum endpoint_scheme scheme, const char *text, size_t size);
+
+/* TCP or UDP to all addresses of a host name (canonical form) at that port. */
+struct endpoint endpoint_by_name(enum endpoint_scheme scheme, const char *name, size_t size, uint16_t port);
+
+/* All destinations of a rule together; its text is "*". */
+struct endpoint endpoint_any(void);
 
 /* Lower-cases ASCII and drops one trailing dot. Copies at most room-1 bytes of text and a zero into name;
  * returns the length. */
@@ -61,5 +70,10 @@ bool endpoint_parse_address(const char *text, size_t size, uint8_t bytes[16], bo
  * bytes with the zero; name (may be NULL) is the text of a unix or dns endpoint, NUL-terminated or for an
  * abstract socket beginning with '@'. Control characters are escaped. Returns the length. */
 size_t endpoint_format(const struct endpoint *endpoint, const char *name, char *text, size_t room);
+
+/* Reads what endpoint_format writes of one destination ("*" is none). The path of a unix endpoint, or the canonical host
+ * name of a dns endpoint or of one by name, goes to name, else "". False, and both undefined, when it is none. */
+bool endpoint_parse(const char *text, size_t size, struct endpoint *endpoint,
+                    char name[ENDPOINT_NAME_MAX + 1]);
 
 #endif

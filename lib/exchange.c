@@ -4,7 +4,7 @@
 #include "lib/tls_records.h"
 
 const struct conversation_step exchange_no_step = {
-    false, {0, 0, STANDING_NONE}, {OUTCOME_IGNORED, REASON_NONE, false, false, 0, 0, 0}};
+    false, {0, 0, STANDING_NONE}, {.outcome = OUTCOME_IGNORED}};
 
 /* --- what both halves share --- */
 
@@ -29,7 +29,7 @@ struct call_end exchange_result(const struct conversation *conversation, uint64_
                                 enum failure_reason reason, uint64_t last_ns) {
     uint64_t longest_ns = talk_has(talk, TALK_TLS) ? atomic64_load_relaxed(&conversation->longest_ns) : 0;
     uint64_t exchange_ns = last_ns > longest_ns ? last_ns : longest_ns;
-    struct call_end end = {outcome, reason, !is_in_connect(talk), false, 0, 0, 0};
+    struct call_end end = {.outcome = outcome, .reason = reason, .past_connect = !is_in_connect(talk)};
     end.response_ns = atomic64_load_relaxed(&conversation->waited_ns) + exchange_ns;
     end.exchange_ns = is_in_connect(talk) ? 0 : exchange_ns;
     return end;
@@ -38,6 +38,7 @@ struct call_end exchange_result(const struct conversation *conversation, uint64_
 struct call_end exchange_answered_result(const struct conversation *conversation, uint64_t talk) {
     struct call_end end = exchange_result(conversation, talk, OUTCOME_SUCCESS, REASON_NONE, 0);
     end.exchange = true;
+    end.answered = true;
     return end;
 }
 
@@ -47,6 +48,7 @@ bool exchange_end(struct conversation *conversation, uint64_t *seen, uint64_t ta
     uint64_t next = talk_with_phase((talk & ~TALK_CALL_FLAGS) | set, phase);
     next = talk_with_ticket(next, (struct ticket){0, 0, STANDING_NONE});
     end.started_ns = atomic64_load_relaxed(&conversation->started_ns);
+    end.kept = !talk_has(talk, TALK_FOLDED);
     if (!atomic64_swap_acq_rel(&conversation->talk, seen, next)) {
         return false;
     }
@@ -54,6 +56,24 @@ bool exchange_end(struct conversation *conversation, uint64_t *seen, uint64_t ta
     step->ticket = talk_ticket(talk);
     step->end = end;
     return true;
+}
+
+struct conversation_flight conversation_flight(const struct conversation *conversation, uint8_t era) {
+    struct conversation_flight flight = {0};
+    uint64_t talk = talk_in_era(atomic64_load_acquire(&conversation->talk), era);
+    enum conversation_phase phase = talk_phase(talk);
+    if ((phase != PHASE_CONNECTING && phase != PHASE_FRESH && phase != PHASE_REQUEST) ||
+        exchange_is_answered(talk)) {
+        return flight;
+    }
+    uint64_t wait_ns = atomic64_load_relaxed(&conversation->wait_ns);
+    uint64_t waited_ns = atomic64_load_relaxed(&conversation->waited_ns);
+    flight.outstanding = true;
+    flight.waits = wait_ns != 0;
+    flight.past_connect = !is_in_connect(talk);
+    flight.ticket = talk_ticket(talk);
+    flight.since_ns = wait_ns > waited_ns ? wait_ns - waited_ns : 0;
+    return flight;
 }
 
 /* --- receiving --- */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define EVENT_WORDS (sizeof(struct event) / sizeof(uint64_t))
-_Static_assert(sizeof(struct event) == 112, "the event is shared between word sizes and has no padding");
+_Static_assert(sizeof(struct event) == 120, "the event is shared between word sizes and has no padding");
 
 /* The entry's event as words: it is written while others read it. */
 static struct atomic64 *entry_words(const struct journal_entry *entry) {
@@ -84,6 +84,7 @@ struct event event_of_transition(const struct transition *transition, uint32_t b
         .calls = transition->sums.calls,
         .errors = transition->sums.errors,
         .slow = transition->sums.slow,
+        .overdue = (uint32_t)transition->sums.overdue,
     };
     memcpy(event.reasons, transition->sums.reasons, sizeof event.reasons);
     return event;

@@ -31,7 +31,8 @@ struct event {
     uint8_t from, to, cause, connect_only; /* of a transition */
     uint32_t value, threshold;             /* of a trip, as in struct transition */
     uint32_t window_ms;
-    uint32_t reserved;
+    uint32_t overdue; /* of a trip: calls outstanding for too long */
+    uint32_t reserved, unused;
     uint64_t retry_ns;
     uint64_t calls, errors, slow;
     uint32_t reasons[REASON_COUNT];

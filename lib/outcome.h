@@ -27,6 +27,10 @@ struct call_end {
     enum failure_reason reason; /* REASON_NONE unless outcome is OUTCOME_FAILURE */
     bool past_connect;    /* the connect (and session set-up, or look-up) was done when the call ended */
     bool exchange;        /* bytes were received: the destination answered */
+    bool kept;            /* a request on an established connection, not the one its connect began */
+    bool answered;        /* its answer had begun before this (TLS): it was not in flight any more */
+    bool was_overdue;     /* the last count of overdue calls has it */
+    bool overdue_past;    /* and as one past its connect */
     uint64_t started_ns;  /* when the call began, monotonic */
     uint64_t response_ns; /* time spent waiting for the destination, in all */
     uint64_t exchange_ns; /* the part of it after the connect and session set-up */

@@ -12,14 +12,17 @@
 #include "lib/atomic64.h"
 #include "lib/breaker.h"
 #include "lib/endpoint.h"
+#include "lib/flight.h"
 #include "lib/journal.h"
+#include "lib/override.h"
+#include "lib/recording.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define PANEL_MAGIC         UINT64_C(0x6375746f75743031) /* "cutout01" */
-#define PANEL_LAYOUT        1
+#define PANEL_LAYOUT        2
 #define PANEL_BREAKERS      16384
 #define PANEL_INDEX_CELLS   65536 /* a power of two; at most a quarter is ever used */
 #define PANEL_PROBES        128   /* cells looked at for one breaker; the longest row ever met is under 20 */
@@ -59,6 +62,7 @@ struct panel_rules {
     struct atomic64 current; /* version << 8 | buffer + 1; 0 = the built-in defaults, version 0 */
     struct atomic64 claim; /* monotonic ns when a loader took the right to load; 0 = free; stale after 5 s */
     struct atomic64 loaded_unix_ns;
+    struct atomic64 looked_ns; /* when a running process last looked whether the file differs */
     struct atomic64 bad; /* not 0: the file last seen was refused (1) or not to be read (2); see `error` */
     struct atomic64 withheld; /* not 0: a file is named but no good rules were ever loaded: observe only */
     struct atomic64 named;    /* not 0: `file` is settled, for as long as the panel lives */
@@ -71,6 +75,16 @@ struct panel_rules {
     _Alignas(64) unsigned char buffers[PANEL_RULESETS][PANEL_RULESET_BYTES]; /* each a struct ruleset */
 };
 
+/* Counting the calls that hang. One process at a time counts, elected by `counted_ns`; readers of a breaker's `overdue`
+ * never wait for it. */
+struct panel_overdue {
+    struct atomic64 counted_ns; /* when a count was last begun */
+    struct atomic64 number;     /* of the last count that is whole; its mark is number % 7 + 1 */
+    struct atomic64 flying[PANEL_PROCESSES / 64]; /* bit of a slot: it has ever had calls */
+    /* Work of the counter: number << 40 | past their connect << 20 | calls, of each breaker. */
+    struct atomic64 counts[PANEL_BREAKERS];
+};
+
 struct panel {
     struct atomic64 magic; /* PANEL_MAGIC, stored by whoever finds 0 */
     struct atomic64 layout;
@@ -81,16 +95,21 @@ struct panel {
     struct process processes[PANEL_PROCESSES];
     struct journal journal;
     struct atomic64 breakers_used;        /* number of breakers ever taken; the first ones of `breakers` */
+    struct atomic64 recycle_hand;         /* where the last search for an idle breaker ended */
     struct atomic64 spares[PANEL_SPARES]; /* index + 1 of a place taken but not needed; 0 = none */
     struct atomic64 index[PANEL_INDEX_CELLS]; /* hash's high 32 bits << 32 | breaker's index + 1; 0 = free */
+    struct overrides overrides;
+    struct panel_overdue overdue;
     struct breaker breakers[PANEL_BREAKERS];
+    struct flights flights[PANEL_PROCESSES]; /* by slot */
+    struct recording recording;
     struct panel_rules rules;
 };
 
 /* The same in 32- and 64-bit processes: whoever changes a number here raises PANEL_LAYOUT. */
-_Static_assert(sizeof(struct breaker) == 4032 && sizeof(struct process) == 432 &&
-                   sizeof(struct journal_entry) == 120 && offsetof(struct panel, rules) == 67518912 &&
-                   sizeof(struct panel) == 71783488,
+_Static_assert(sizeof(struct breaker) == 5632 && sizeof(struct process) == 432 &&
+                   sizeof(struct journal_entry) == 128 && offsetof(struct panel, rules) == 113308352 &&
+                   sizeof(struct panel) == 117572928,
                "the layout of the panel is fixed");
 
 /* Finds the breaker of (endpoint, rule_key); PANEL_NO_BREAKER when there is none. */
@@ -102,6 +121,10 @@ uint32_t panel_find(const struct panel *panel, const struct endpoint *endpoint, 
  * middle costs one unused place. */
 uint32_t panel_find_or_make(struct panel *panel, const struct endpoint *endpoint, const char *endpoint_name,
                             const char *rule, uint64_t rule_key);
+
+/* Frees the place of a breaker that is idle for a minute, CLOSED and free of failures, for panel_find_or_make to give to
+ * another destination. False when it met none among the 256 it looked at. now_ns is the monotonic time. */
+bool panel_recycle(struct panel *panel, uint64_t now_ns);
 
 /* The breaker with that index, or NULL when the index is out of range or not made. */
 struct breaker *panel_breaker(struct panel *panel, uint32_t index);

@@ -131,3 +131,41 @@ void text_add_ratio(struct text *text, uint32_t ratio) {
     text_add_decimal(text, ratio, 100);
     text_add(text, "%");
 }
+
+static int hex_value(char c) {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The byte that \xNN at bytes stands for; -1 where there is none. */
+static int escaped_byte(const char *bytes, size_t size) {
+    if (size < 4 || bytes[1] != 'x') {
+        return -1;
+    }
+    int high = hex_value(bytes[2]), low = hex_value(bytes[3]);
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
+}
+
+size_t text_unescape(const char *bytes, size_t size, char *result, size_t room) {
+    size_t length = 0;
+    for (size_t at = 0; at < size; length++) {
+        int byte = (unsigned char)bytes[at];
+        size_t used = 1;
+        if (byte == '\\' && size - at > 1 && bytes[at + 1] == '\\') {
+            used = 2;
+        } else if (byte == '\\') {
+            byte = escaped_byte(bytes + at, size - at);
+            used = 4;
+        }
+        if (byte <= 0 || length + 1 >= room) {
+            result[0] = '\0';
+            return 0;
+        }
+        result[length] = (char)byte;
+        at += used;
+    }
+    result[length] = '\0';
+    return length;
+}

@@ -27,4 +27,8 @@ void text_add_duration(struct text *text, uint64_t ns);
 /* Hundredths of a percent: "50%", "0.25%". */
 void text_add_ratio(struct text *text, uint32_t ratio);
 
+/* Takes text_add_escaped back: at most room - 1 bytes and a terminating zero. Returns the length; 0, with nothing in
+ * result, where it is empty, too long, badly escaped, or holds a zero. */
+size_t text_unescape(const char *bytes, size_t size, char *result, size_t room);
+
 #endif

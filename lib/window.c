@@ -33,9 +33,12 @@ uint64_t window_shape(uint32_t window_ms, uint8_t buckets) {
     return bucket_us << 32 | buckets;
 }
 
+static uint64_t tag_of_lap(uint16_t generation, uint64_t lap) {
+    return (uint64_t)(generation & CONTROL_GENERATION_MASK) << 52 | (lap & LAP_MASK) << COUNT_BITS;
+}
+
 static uint64_t tag_of_bucket(struct shape shape, uint16_t generation, uint64_t number) {
-    uint64_t lap = number / shape.buckets & LAP_MASK;
-    return (uint64_t)(generation & CONTROL_GENERATION_MASK) << 52 | lap << COUNT_BITS;
+    return tag_of_lap(generation, number / shape.buckets);
 }
 
 static uint64_t count_under(uint64_t word, uint64_t tag) {
@@ -57,6 +60,12 @@ static uint64_t number_at(const struct window *window, struct shape shape, uint6
 uint64_t window_bucket_number(const struct window *window, uint64_t now_ns) {
     struct shape shape = shape_of(window);
     return shape.buckets ? number_at(window, shape, now_ns) : 0;
+}
+
+bool window_is_idle(const struct window *window, uint64_t now_ns, uint64_t idle_ns) {
+    struct shape shape = shape_of(window);
+    uint64_t end_us = (atomic64_load_relaxed(&window->pace) + 1) * (uint64_t)shape.bucket_us;
+    return !shape.buckets || end_us + idle_ns / 1000 <= now_ns / 1000;
 }
 
 bool window_covers(const struct window *window, uint64_t bucket, uint64_t now_ns) {
@@ -207,11 +216,12 @@ struct window_sums window_sums(const struct window *window, uint16_t generation,
         return sums;
     }
     uint64_t number = number_at(window, shape, now_ns);
-    uint64_t newest_slot = number % shape.buckets;
+    uint64_t lap = number / shape.buckets, newest_slot = number % shape.buckets;
     for (uint64_t slot = 0; slot < shape.buckets; slot++) {
-        uint64_t age = newest_slot >= slot ? newest_slot - slot : newest_slot + shape.buckets - slot;
-        if (age <= number) {
-            sum_bucket(&sums, &window->buckets[slot], tag_of_bucket(shape, generation, number - age));
+        /* Slots behind the newest one were last filled a lap ago. */
+        bool this_lap = slot <= newest_slot;
+        if (this_lap || lap > 0) {
+            sum_bucket(&sums, &window->buckets[slot], tag_of_lap(generation, this_lap ? lap : lap - 1));
         }
     }
     return sums;

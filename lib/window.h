@@ -46,6 +46,8 @@ struct window_sums {
     uint64_t calls;
     uint64_t errors;
     uint64_t slow;
+    uint64_t
+        overdue; /* outstanding calls longer than slow_call; not in the words of the window: the breaker adds it */
     uint32_t reasons[REASON_COUNT];
 };
 
@@ -70,6 +72,9 @@ enum window_added window_add(struct window *window, const struct atomic64 *contr
 
 /* The sums of the window at now_ns in that generation. Never shows more errors or slow calls than calls. */
 struct window_sums window_sums(const struct window *window, uint16_t generation, uint64_t now_ns);
+
+/* True when nothing has been counted for idle_ns before now_ns. */
+bool window_is_idle(const struct window *window, uint64_t now_ns, uint64_t idle_ns);
 
 /* True when bucket number `bucket` lies in the window at now_ns. */
 bool window_covers(const struct window *window, uint64_t bucket, uint64_t now_ns);

@@ -113,10 +113,14 @@ struct thresholds draft_thresholds(const struct draft *draft, uint16_t section) 
     struct thresholds thresholds = thresholds_defaults();
     bool written[KEY_VALUES];
     for (enum rules_key key = KEY_MODE; key < KEY_VALUES; key++) {
-        const struct setting *setting = draft_provenance(draft, section, key).setting;
-        written[key] = setting != NULL && setting->state == SETTING_GOOD;
+        struct provenance from = draft_provenance(draft, section, key);
+        written[key] = from.setting != NULL && from.setting->state == SETTING_GOOD;
         if (written[key]) {
-            key_store(&thresholds, key, setting->value);
+            key_store(&thresholds, key, from.setting->value);
+        }
+        if (written[key] && key == KEY_SLOW_EXEMPT) {
+            size_t used = (size_t)from.setting->value * sizeof thresholds.exempt[0];
+            memcpy(thresholds.exempt, draft->section[from.section].exempt, used);
         }
     }
     /* A threshold that no person wrote never trips. */
@@ -133,5 +137,59 @@ struct thresholds draft_thresholds(const struct draft *draft, uint16_t section) 
         thresholds.probe_timeout_ns =
             twice > thresholds.probe_timeout_ns ? twice : thresholds.probe_timeout_ns;
     }
+    if (!written[KEY_OPEN_MAX] && thresholds.open_for_ns > thresholds.open_max_ns) {
+        thresholds.open_max_ns = thresholds.open_for_ns;
+    }
     return thresholds;
+}
+
+bool draft_is_known(const struct draft *draft, uint16_t section) {
+    uint16_t at = section;
+    for (uint16_t steps = 0; at != DRAFT_NO_SECTION && steps < draft->sections; steps++) {
+        if (draft->section[at].bad) {
+            return false;
+        }
+        at = draft->section[at].like;
+    }
+    for (enum rules_key key = KEY_MODE; key < KEY_VALUES; key++) {
+        const struct setting *setting = draft_provenance(draft, section, key).setting;
+        if (setting != NULL && setting->state == SETTING_BAD) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Said where the nearer of the two values stands: it is the one that was written knowing the other. */
+static void refuse_open_max(struct draft *draft, uint16_t section, const struct thresholds *is) {
+    struct provenance most = draft_provenance(draft, section, KEY_OPEN_MAX);
+    struct provenance first = draft_provenance(draft, section, KEY_OPEN_FOR);
+    bool by_first = first.setting != NULL && first.steps < most.steps;
+    const struct setting *nearer = by_first ? first.setting : most.setting;
+    const struct setting *other = by_first ? most.setting : first.setting;
+    if (nearer == NULL) {
+        return; /* not written, it is never below open_for */
+    }
+    char bytes[NOTE_TEXT_MAX];
+    struct text text = text_in(bytes, sizeof bytes);
+    text_add(&text, by_first ? "found 'open_for = " : "found 'open_max = ");
+    text_add_duration(&text, by_first ? is->open_for_ns : is->open_max_ns);
+    text_add(&text,
+             by_first ? "', expected at most the 'open_max', " : "', expected at least the 'open_for', ");
+    text_add_duration(&text, by_first ? is->open_max_ns : is->open_for_ns);
+    if (other != NULL) {
+        text_add(&text, " (");
+        text_add_place(&text, draft->sources, other->place, nearer->place.source);
+        text_add(&text, ")");
+    }
+    notes_add(draft->notes, nearer->place, false, bytes);
+}
+
+void draft_check(struct draft *draft) {
+    for (uint32_t i = 0; i < draft->ruleset->rules; i++) {
+        const struct thresholds *is = &draft->ruleset->rule[i].thresholds;
+        if (is->open_max_ns < is->open_for_ns && draft_is_known(draft, draft->section_of[i])) {
+            refuse_open_max(draft, draft->section_of[i], is);
+        }
+    }
 }

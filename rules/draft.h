@@ -23,6 +23,7 @@ struct setting {
     uint64_t value; /* as struct key says; of a bad one meaningless */
     struct place place;
     uint8_t state; /* enum setting_state */
+    bool acts;     /* some rule that takes it can come to use it */
 };
 
 struct section {
@@ -34,7 +35,8 @@ struct section {
     uint16_t like; /* the section it takes values from; DRAFT_NO_SECTION where there is none */
     bool bad;      /* a pattern or its `like` was refused: what it covers or takes over is not known */
     char name[BREAKER_RULE_MAX];
-    char like_name[BREAKER_RULE_MAX]; /* "" = no `like` */
+    char like_name[BREAKER_RULE_MAX];      /* "" = no `like` */
+    struct exempt_span exempt[EXEMPT_MAX]; /* of slow_exempt, whose setting says how many */
     struct setting setting[KEY_VALUES];
 };
 
@@ -84,7 +86,10 @@ struct provenance draft_provenance(const struct draft *draft, uint16_t section, 
 /* The thresholds of a section: its own values, then those of its `like`, then [default]'s, then built in. */
 struct thresholds draft_thresholds(const struct draft *draft, uint16_t section);
 
-/* Warns of combinations that can never act, or are known to misfire. */
-void draft_warn(struct draft *draft);
+/* False where a value that the section takes was refused: what it will be is not known yet. */
+bool draft_is_known(const struct draft *draft, uint16_t section);
+
+/* Refuses values that contradict one another. */
+void draft_check(struct draft *draft);
 
 #endif

@@ -19,6 +19,8 @@ _Static_assert(MIN_CALLS_MAX <= WINDOW_COUNT_MAX, "a bucket must hold min_calls"
 
 static const struct key_word MODES[] = {
     {"enforce", MODE_ENFORCE}, {"observe", MODE_OBSERVE}, {"off", MODE_OFF}, {NULL, 0}};
+static const struct key_word SCOPES[] = {
+    {"destination", SCOPE_DESTINATION}, {"name", SCOPE_NAME}, {"rule", SCOPE_RULE}, {NULL, 0}};
 static const struct key_word JUDGES[] = {{"auto", JUDGE_AUTO},
                                          {"connect", JUDGE_CONNECT},
                                          {"first", JUDGE_FIRST},
@@ -58,6 +60,7 @@ static const struct key_word REFUSALS[] = {{"ECONNREFUSED", ECONNREFUSED},
 
 static const struct key KEYS[KEY_VALUES] = {
     [KEY_MODE] = {"mode", VALUE_WORD, FIELD(mode, 1), .words = MODES},
+    [KEY_SCOPE] = {"scope", VALUE_WORD, FIELD(scope, 1), .words = SCOPES},
     [KEY_JUDGE] = {"judge", VALUE_WORD, FIELD(judge, 1), .words = JUDGES},
     [KEY_GATE] = {"gate", VALUE_GATE, FIELD(gate, 1)},
     [KEY_PROTOCOL] = {"protocol", VALUE_WORD, FIELD(protocol, 1), .words = PROTOCOLS},
@@ -66,6 +69,8 @@ static const struct key KEYS[KEY_VALUES] = {
     [KEY_MIN_CALLS] = {"min_calls", VALUE_COUNT, FIELD(min_calls, 1), .low = 1, .high = MIN_CALLS_MAX},
     [KEY_ERROR_RATIO] = {"error_ratio", VALUE_RATIO, FIELD(error_ratio, 1), .off = true, .low = 1,
                          .high = 10000},
+    [KEY_ERROR_COUNT] = {"error_count", VALUE_COUNT, FIELD(error_count, 1), .off = true, .low = 1,
+                         .high = 1000000},
     [KEY_CONSECUTIVE_ERRORS] = {"consecutive_errors", VALUE_COUNT, FIELD(consecutive_errors, 1), .off = true,
                                 .low = 1, .high = 1000},
     [KEY_SLOW_CALL] = {"slow_call", VALUE_DURATION, FIELD(slow_call_ns, 1), .off = true, .low = MS, .high = H,
@@ -74,11 +79,23 @@ static const struct key KEYS[KEY_VALUES] = {
                         .high = 10000},
     [KEY_MIN_SLOW_CALLS] = {"min_slow_calls", VALUE_COUNT, FIELD(min_slow_calls, 1), .low = 1,
                             .high = 1000000},
+    [KEY_WARMUP] = {"warmup", VALUE_DURATION, FIELD(warmup_ns, 1), .low = 0, .high = 24 * H, .step = US},
+    [KEY_SLOW_EXEMPT] = {"slow_exempt", VALUE_TIMES, FIELD(exempt_spans, 1), .off = true, .low = 1,
+                         .high = EXEMPT_MAX},
+    [KEY_MAX_OPEN] = {"max_open", VALUE_RATIO, FIELD(max_open, 1), .low = 1, .high = 10000},
     [KEY_OPEN_FOR] = {"open_for", VALUE_DURATION, FIELD(open_for_ns, 1), .low = 100 * MS, .high = 24 * H,
                       .step = US},
+    [KEY_OPEN_BACKOFF] = {"open_backoff", VALUE_FACTOR, FIELD(open_backoff, 1), .low = 100, .high = 1000},
+    [KEY_OPEN_MAX] = {"open_max", VALUE_DURATION, FIELD(open_max_ns, 1), .low = 100 * MS, .high = 24 * H,
+                      .step = US},
+    [KEY_OPEN_JITTER] = {"open_jitter", VALUE_RATIO, FIELD(open_jitter, 1), .low = 0, .high = 10000},
     [KEY_PROBES] = {"probes", VALUE_COUNT, FIELD(probes, 1), .low = 1, .high = PROBES_MAX},
     [KEY_PROBE_TIMEOUT] = {"probe_timeout", VALUE_DURATION, FIELD(probe_timeout_ns, 1), .low = 100 * MS,
                            .high = H, .step = US},
+    [KEY_FORGET_AFTER] = {"forget_after", VALUE_DURATION, FIELD(forget_after_ns, 1), .low = M,
+                          .high = 720 * H, .step = US},
+    [KEY_MAX_IN_FLIGHT] = {"max_in_flight", VALUE_COUNT, FIELD(max_in_flight, 1), .off = true, .low = 1,
+                           .high = 100000},
     [KEY_REFUSE_WITH] = {"refuse_with", VALUE_WORD, FIELD(refuse_errno, 1), .words = REFUSALS,
                          .expected = REFUSAL_EXPECTED},
 };

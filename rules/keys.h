@@ -12,6 +12,7 @@
 /* In the order in which they are printed. */
 enum rules_key {
     KEY_MODE = 0,
+    KEY_SCOPE,
     KEY_JUDGE,
     KEY_GATE,
     KEY_PROTOCOL,
@@ -19,13 +20,22 @@ enum rules_key {
     KEY_BUCKETS,
     KEY_MIN_CALLS,
     KEY_ERROR_RATIO,
+    KEY_ERROR_COUNT,
     KEY_CONSECUTIVE_ERRORS,
     KEY_SLOW_CALL,
     KEY_SLOW_RATIO,
     KEY_MIN_SLOW_CALLS,
+    KEY_WARMUP,
+    KEY_SLOW_EXEMPT,
+    KEY_MAX_OPEN,
     KEY_OPEN_FOR,
+    KEY_OPEN_BACKOFF,
+    KEY_OPEN_MAX,
+    KEY_OPEN_JITTER,
     KEY_PROBES,
     KEY_PROBE_TIMEOUT,
+    KEY_FORGET_AFTER,
+    KEY_MAX_IN_FLIGHT,
     KEY_REFUSE_WITH,
     KEY_VALUES, /* how many keys have a value that [default] and templates can give */
     KEY_MATCH = KEY_VALUES,
@@ -33,14 +43,23 @@ enum rules_key {
     KEY_NONE
 };
 
-enum value_kind { VALUE_WORD, VALUE_GATE, VALUE_DURATION, VALUE_RATIO, VALUE_COUNT };
+enum value_kind {
+    VALUE_WORD,
+    VALUE_GATE,
+    VALUE_DURATION,
+    VALUE_RATIO,
+    VALUE_COUNT,
+    VALUE_FACTOR,
+    VALUE_TIMES
+};
 
 struct key_word {
     const char *name;
     uint64_t value;
 };
 
-/* A value is held as a number: a word's, nanoseconds, hundredths of a percent, or a count; 0 = off. */
+/* A value is held as a number: a word's, nanoseconds, hundredths of a percent, hundredths of a factor, or a count; 0 = off.
+ * Of times of day it is only how many there are: rules/exempt.h reads and writes them. */
 struct key {
     const char *name;
     enum value_kind kind;

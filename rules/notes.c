@@ -10,11 +10,11 @@ void notes_clear(struct rules_notes *notes) {
     notes->warnings = 0;
 }
 
-static bool notes_hold(const struct rules_notes *notes, struct place place, const char *text) {
+static bool notes_hold(const struct rules_notes *notes, struct place place, bool warning, const char *text) {
     for (size_t i = 0; i < notes->count; i++) {
         const struct rules_note *note = &notes->note[i];
         if (note->source == place.source && note->line == place.line && note->column == place.column &&
-            note->warning && strlen(note->text) == strlen(text) &&
+            note->warning == warning && strlen(note->text) == strlen(text) &&
             memcmp(note->text, text, strlen(text)) == 0) {
             return true;
         }
@@ -36,7 +36,7 @@ static struct rules_note *notes_room(struct rules_notes *notes, bool warning) {
 }
 
 void notes_add(struct rules_notes *notes, struct place place, bool warning, const char *text) {
-    if (warning && notes_hold(notes, place, text)) {
+    if (notes_hold(notes, place, warning, text)) {
         return;
     }
     *(warning ? &notes->warnings : &notes->errors) += 1;

@@ -22,8 +22,8 @@ struct place {
 void notes_clear(struct rules_notes *notes);
 
 /* Adds a message. Once there is no room an error takes the place of a warning, anything else is only counted.
- * A warning that stands there already, word for word, is not said again: a template's value warns once,
- * however many rules take it. */
+ * What stands there already, word for word, is not said again: a template's value is refused or warned of once, however
+ * many rules take it. */
 void notes_add(struct rules_notes *notes, struct place place, bool warning, const char *text);
 
 /* Adds the error "found 'X', expected Y"; of an empty piece "found nothing, expected Y". */

@@ -108,7 +108,7 @@ bool rules_parse(const struct rules_sources *sources, struct ruleset *ruleset, s
     for (uint32_t i = 0; i < ruleset->rules; i++) {
         compile_rule(draft, i);
     }
-    draft_warn(draft);
+    draft_check(draft);
     notes_sort(notes);
     return notes->errors == 0;
 }

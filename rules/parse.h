@@ -55,10 +55,13 @@ bool rules_next_include(const struct rules_source *source, size_t *offset, const
 bool rules_include_path(const char *including, const char *path, size_t size, char *result, size_t room);
 
 /* Parses the sources. True, and *ruleset is whole, when there is no error; else *ruleset is undefined. Errors
- * and warnings are in *notes either way. scratch is work memory of RULES_SCRATCH bytes, aligned to 64. */
+ * are in *notes then. scratch is work memory of RULES_SCRATCH bytes, aligned to 64. */
 bool rules_parse(const struct rules_sources *sources, struct ruleset *ruleset, struct rules_notes *notes,
                  void *scratch);
 #define RULES_SCRATCH (2u << 20)
+
+/* Adds to the notes of rules_parse, whose scratch memory it must still be, what a person should be warned of. */
+void rules_warn(void *scratch);
 
 /* "FILE:LINE:COLUMN: text" (warnings: "FILE:LINE:COLUMN: warning: text"), NUL-terminated; control characters
  * of what was found are escaped. Returns the length. */

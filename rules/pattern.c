@@ -149,7 +149,7 @@ static bool read_host(struct piece host, struct pattern_reading *reading) {
                           blank ? "a comma between patterns"
                                 : "letters, digits, '-', '_' and '.' in a host name");
         }
-        if (name.bytes[i] == '.' && (i == 0 || name.bytes[i - 1] == '.')) {
+        if (name.bytes[i] == '.' && (i == 0 || name.bytes[i - 1] == '.' || i + 1 == name.size)) {
             return refuse(reading, host, "a host name without empty parts");
         }
     }

@@ -1,6 +1,7 @@
 #include "rules/print.h"
 
 #include "rules/draft.h"
+#include "rules/exempt.h"
 #include "rules/pattern.h"
 #include "rules/value.h"
 
@@ -77,6 +78,8 @@ static void add_reason(struct text *text, enum rules_key key, const struct setti
         text_add(text, ": off without slow_call");
     } else if (key == KEY_PROBE_TIMEOUT && !written && is->slow_written) {
         text_add(text, ": the larger of 5s and 2 x slow_call, at most 1h");
+    } else if (key == KEY_OPEN_MAX && !written) {
+        text_add(text, ": the larger of 5m and open_for");
     }
 }
 
@@ -90,7 +93,11 @@ static void print_value(struct text *line, const struct draft *draft, uint16_t s
     text_add(line, key_name(key));
     pad(line, 0, 18);
     text_add(line, " = ");
-    value_write(line, key_of(key), key_value(is, key));
+    if (key == KEY_SLOW_EXEMPT) {
+        exempt_write(line, is->exempt, is->exempt_spans);
+    } else {
+        value_write(line, key_of(key), key_value(is, key));
+    }
     add_origin(&comment, draft, from);
     add_reason(&comment, key, from.setting, is);
     add_comment(line, bytes);

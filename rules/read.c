@@ -1,4 +1,5 @@
 #include "rules/draft.h"
+#include "rules/exempt.h"
 #include "rules/pattern.h"
 #include "rules/value.h"
 
@@ -77,16 +78,45 @@ void draft_read_section(struct draft *draft, const struct line *line, uint16_t s
     draft->current = index;
 }
 
+/* False where one of the times is none, or there are too many; that has been said then. */
+static bool read_times(struct draft *draft, struct section *section, const struct line *line,
+                       uint16_t source) {
+    struct piece rest = line->value, part, found;
+    struct exempt_span span;
+    const char *expected;
+    bool good = true;
+    unsigned count = 0;
+    while (piece_next(&rest, &part)) {
+        if (!exempt_read(part, &span, &found, &expected)) {
+            notes_found(draft->notes, place_of(found, line, source), found, expected);
+            good = false;
+        } else if (count == EXEMPT_MAX) {
+            notes_found(draft->notes, place_of(part, line, source), part, "at most 8 times of day");
+            return false;
+        } else {
+            section->exempt[count++] = span;
+        }
+    }
+    section->setting[KEY_SLOW_EXEMPT].value = count;
+    return good;
+}
+
 static void read_value(struct draft *draft, enum rules_key key, const struct line *line, uint16_t source) {
-    struct setting *setting = &draft->section[draft->current].setting[key];
+    struct section *section = &draft->section[draft->current];
+    struct setting *setting = &section->setting[key];
     char bytes[NOTE_TEXT_MAX];
     struct text expected = text_in(bytes, sizeof bytes);
-    bool good = value_read(key_of(key), line->value, &setting->value, &expected);
+    bool good;
     setting->place = place_of(line->name, line, source);
-    setting->state = good ? SETTING_GOOD : SETTING_BAD;
-    if (!good) {
-        notes_found(draft->notes, place_of(line->value, line, source), line->value, bytes);
+    if (key_of(key)->kind == VALUE_TIMES && !piece_is(line->value, "off")) {
+        good = read_times(draft, section, line, source);
+    } else {
+        good = value_read(key_of(key), line->value, &setting->value, &expected);
+        if (!good) {
+            notes_found(draft->notes, place_of(line->value, line, source), line->value, bytes);
+        }
     }
+    setting->state = good ? SETTING_GOOD : SETTING_BAD;
 }
 
 /* Adds a pattern to the ruleset, its text copied in canonical form. */

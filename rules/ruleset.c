@@ -18,12 +18,18 @@ struct thresholds thresholds_defaults(void) {
         .error_ratio = 5000,
         .consecutive_errors = 5,
         .refuse_errno = ECONNREFUSED,
+        .scope = SCOPE_DESTINATION,
+        .max_open = 10000, /* no limit */
+        .open_backoff = 100,
+        .open_jitter = 1000,
         .window_ms = 10000,
         .min_calls = 10,
         .min_slow_calls = 1,
         .slow_call_ns = 1000 * MS, /* shown, and never judged by: slow_written is 0 */
         .open_for_ns = 10000 * MS,
         .probe_timeout_ns = 5000 * MS,
+        .open_max_ns = 300 * 1000 * MS,
+        .forget_after_ns = 3600 * 1000 * MS,
     };
 }
 
@@ -106,11 +112,20 @@ static bool pattern_matches(const struct ruleset *ruleset, const struct pattern 
     return text_fits(ruleset, pattern, subject);
 }
 
-uint32_t ruleset_match(const struct ruleset *ruleset, const struct endpoint *endpoint, const char *text,
-                       const char *host) {
+static struct subject subject_of(const struct endpoint *endpoint, const char *text, const char *host) {
     bool named = endpoint->scheme == SCHEME_UNIX || endpoint->scheme == SCHEME_DNS;
     const char *bytes = named ? text : host;
-    struct subject subject = {bytes, bytes != NULL ? strlen(bytes) : 0};
+    return (struct subject){bytes, bytes != NULL ? strlen(bytes) : 0};
+}
+
+bool ruleset_pattern_matches(const struct ruleset *ruleset, const struct pattern *pattern,
+                             const struct endpoint *endpoint, const char *text, const char *host) {
+    return pattern_matches(ruleset, pattern, endpoint, subject_of(endpoint, text, host));
+}
+
+uint32_t ruleset_match(const struct ruleset *ruleset, const struct endpoint *endpoint, const char *text,
+                       const char *host) {
+    struct subject subject = subject_of(endpoint, text, host);
     uint32_t patterns = bounded(ruleset->patterns, RULESET_PATTERNS);
     for (uint32_t i = 0; i < patterns; i++) {
         const struct pattern *pattern = &ruleset->pattern[i];

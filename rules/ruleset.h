@@ -59,7 +59,7 @@ struct ruleset {
 };
 _Static_assert(sizeof(struct ruleset) <= PANEL_RULESET_BYTES, "a ruleset must fit its place in the panel");
 /* The same in 32- and 64-bit processes: whoever changes a number here raises PANEL_LAYOUT. */
-_Static_assert(sizeof(struct rule) == 136 && sizeof(struct pattern) == 32 && sizeof(struct ruleset) == 794640,
+_Static_assert(sizeof(struct rule) == 248 && sizeof(struct pattern) == 32 && sizeof(struct ruleset) == 909328,
                "the layout of a ruleset is fixed");
 
 /* The built-in defaults: one rule, "default". */
@@ -73,6 +73,10 @@ struct thresholds thresholds_defaults(void);
  * index; 0, the [default] rule, when no rule matches. Safe on a scribbled ruleset. */
 uint32_t ruleset_match(const struct ruleset *ruleset, const struct endpoint *endpoint, const char *text,
                        const char *host);
+
+/* True when that one pattern matches, as ruleset_match takes it. */
+bool ruleset_pattern_matches(const struct ruleset *ruleset, const struct pattern *pattern,
+                             const struct endpoint *endpoint, const char *text, const char *host);
 
 /* The rule with that index, or the first rule when the index is out of range. Never NULL. */
 const struct rule *ruleset_rule(const struct ruleset *ruleset, uint32_t index);

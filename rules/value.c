@@ -111,7 +111,8 @@ static bool read_ratio(const struct key *key, struct piece text, uint64_t *value
     bool exact = decimal_times(number, percent ? 100 : 10000, value);
     if (number.size == 0 || (unit.size > 0 && !percent) || *value > key->high ||
         (*value == key->high && !exact) || (*value < key->low && exact)) {
-        text_add(expected, "a ratio above 0 to 100%, as 50% or 0.5");
+        text_add(expected, key->low == 0 ? "a ratio from 0 to 100%, as 10% or 0.1"
+                                         : "a ratio above 0 to 100%, as 50% or 0.5");
         text_add(expected, key->off ? ", or 'off'" : "");
         return false;
     }
@@ -130,6 +131,20 @@ static bool read_count(const struct key *key, struct piece text, uint64_t *value
         return false;
     }
     return true;
+}
+
+static bool read_factor(const struct key *key, struct piece text, uint64_t *value, struct text *expected) {
+    struct decimal number = decimal_read(text);
+    bool exact = decimal_times(number, 100, value);
+    if (number.size == 0 || number.size != text.size || *value < key->low || *value > key->high ||
+        (*value == key->high && !exact)) {
+        expect_range(expected, key, "a number from ");
+        return false;
+    }
+    if (!exact) {
+        text_add(expected, "whole hundredths (0.01)");
+    }
+    return exact;
 }
 
 static bool read_word(const struct key *key, struct piece text, uint64_t *value, struct text *expected) {
@@ -179,10 +194,20 @@ bool value_read(const struct key *key, struct piece text, uint64_t *value, struc
         return read_ratio(key, text, value, expected);
     case VALUE_COUNT:
         return read_count(key, text, value, expected);
+    case VALUE_FACTOR:
+        return read_factor(key, text, value, expected);
     case VALUE_GATE:
         return read_gate(text, value, expected);
     default:
         return read_word(key, text, value, expected);
+    }
+}
+
+static void write_factor(struct text *text, uint64_t hundredths) {
+    text_add_number(text, hundredths / 100);
+    if (hundredths % 100 != 0) {
+        text_add(text, hundredths % 100 < 10 ? ".0" : ".");
+        text_add_number(text, hundredths % 10 == 0 ? hundredths % 100 / 10 : hundredths % 100);
     }
 }
 
@@ -199,7 +224,11 @@ void value_write(struct text *text, const struct key *key, uint64_t value) {
         text_add_ratio(text, (uint32_t)value);
         break;
     case VALUE_COUNT:
+    case VALUE_TIMES:
         text_add_number(text, value);
+        break;
+    case VALUE_FACTOR:
+        write_factor(text, value);
         break;
     case VALUE_GATE:
         text_add(text, value == GATE_CONNECT ? "connect" : "connect, request");

@@ -107,6 +107,7 @@ struct lookup_call {
     uint64_t place; /* which breaker, see route.h */
     uint64_t before_ns;
     struct ticket ticket;
+    uint32_t shown; /* see overdue.h */
     bool judged;
     bool named; /* name holds the canonical host name */
     char name[256];

@@ -4,6 +4,7 @@
 #include "shim/connection.h"
 #include "shim/error.h"
 #include "shim/guest.h"
+#include "shim/overdue.h"
 #include "shim/raw.h"
 #include "shim/route.h"
 
@@ -38,6 +39,7 @@ static struct connection *track(int fd, enum descriptor_kind kind, const struct 
     conversation_connect(&connection->conversation, guest_era(), (enum rule_judge)route->thresholds->judge,
                          (enum rule_protocol)route->thresholds->protocol, ticket, now_ns);
     connection_let_go(descriptor_set(fd, connection, kind), fd, &connection_elsewhere);
+    overdue_show(connection);
     return connection;
 }
 
@@ -51,11 +53,12 @@ static bool begin_attempt(struct connect_call *call, int fd, const struct sockad
         !address_endpoint(address, length, kind, &endpoint, text)) {
         return true;
     }
+    call->before_ns = clock_monotonic_ns();
+    guest_look_at_rules(call->before_ns);
     struct route route = route_to(&endpoint, text);
     if (route.breaker == NULL || !guest_is_self()) {
         return true;
     }
-    call->before_ns = clock_monotonic_ns();
     struct ticket ticket = route_admit(&route, ASK_CONNECT, call->before_ns);
     if (ticket.standing == STANDING_REJECTED) {
         /* As the kernel would: a bad descriptor stays one. Whatever the table believes, the kernel is asked. */
@@ -68,7 +71,7 @@ static bool begin_attempt(struct connect_call *call, int fd, const struct sockad
     }
     call->connection = track(fd, kind, &endpoint, &route, ticket, call->before_ns);
     if (call->connection == NULL) {
-        breaker_release(route.breaker, ticket);
+        breaker_release(route.breaker, route.thresholds, ticket);
         return true;
     }
     thread_waits.fd = -1;
@@ -189,6 +192,7 @@ void call_connect_end(struct connect_call *call, int fd, int result) {
         step = conversation_failed(&connection->conversation, era, REASON_TIMEOUT, now_ns); /* SO_SNDTIMEO */
     }
     connection_step(connection, &step, now_ns);
+    overdue_show(connection);
 }
 
 void call_so_error(int fd, int error) {
@@ -218,6 +222,7 @@ void call_so_error(int fd, int error) {
         step = conversation_established(&connection->conversation, era, now_ns);
     }
     connection_step(connection, &step, now_ns);
+    overdue_show(connection);
 }
 
 void call_socket(int fd, int domain, int type) {

@@ -4,6 +4,7 @@
 #include "shim/connection.h"
 #include "shim/error.h"
 #include "shim/guest.h"
+#include "shim/overdue.h"
 #include "shim/route.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static bool ask(struct connection *connection, int fd, uint8_t era, uint64_t now
     bool rejected = ticket.standing == STANDING_REJECTED;
     if ((rejected || ticket.permit != 0) && !connection_is_still(connection, fd)) {
         if (!rejected) {
-            breaker_release(route.breaker, ticket);
+            breaker_release(route.breaker, route.thresholds, ticket);
         }
         connection_forget(fd);
         *judged = false;
@@ -65,7 +66,7 @@ static bool ask(struct connection *connection, int fd, uint8_t era, uint64_t now
         return false;
     }
     if (!conversation_request(&connection->conversation, era, ticket, now_ns)) {
-        breaker_release(route.breaker, ticket);
+        breaker_release(route.breaker, route.thresholds, ticket);
     }
     return true;
 }
@@ -73,7 +74,7 @@ static bool ask(struct connection *connection, int fd, uint8_t era, uint64_t now
 static void release(const struct connection *connection, struct ticket ticket) {
     struct route route = route_back(atomic64_load_relaxed(&connection->place));
     if (route.breaker != NULL) {
-        breaker_release(route.breaker, ticket);
+        breaker_release(route.breaker, route.thresholds, ticket);
     }
 }
 
@@ -105,6 +106,7 @@ bool call_send_begin(struct data_call *call, int fd) {
         call->connection = NULL;
         return true;
     }
+    overdue_show(connection);
     thread_waits.fd = -1;
     thread_waits.waiting = true;
     return true;
@@ -136,6 +138,7 @@ static void send_failed(struct connection *connection, const struct data_call *c
         }
     }
     connection_step(connection, &step, now_ns);
+    overdue_show(connection);
 }
 
 void call_send_end(struct data_call *call, int fd, const struct iovec *pieces, size_t count, int flags,
@@ -161,12 +164,12 @@ void call_send_end(struct data_call *call, int fd, const struct iovec *pieces, s
                           size, call->before_ns, after_ns, &ticket)) {
         release(connection, ticket);
     }
+    overdue_show(connection);
 }
 
 /* --- receiving --- */
 
 void call_receive_begin(struct data_call *call, int fd, int flags) {
-    (void)flags;
     call->connection = NULL;
     if (!guest_is_active()) {
         return;
@@ -181,8 +184,10 @@ void call_receive_begin(struct data_call *call, int fd, int flags) {
     }
     call->connection = connection;
     call->before_ns = clock_monotonic_ns();
-    if (conversation_is_fresh(&connection->conversation, era)) {
+    /* A peek at a connection that has not been used yet asks whether it still lives: nobody waits for a greeting. */
+    if ((flags & MSG_PEEK) == 0 && conversation_is_fresh(&connection->conversation, era)) {
         conversation_receiving(&connection->conversation, era, call->before_ns);
+        overdue_show(connection);
     }
     thread_waits.fd = fd;
     thread_waits.waiting = true;
@@ -204,11 +209,12 @@ static void received(struct connection *connection, int fd) {
     bool tls_answered;
     struct conversation_step step =
         conversation_received(&connection->conversation, era, now_ns, arrived_ns, &tls_answered);
-    if (tls_answered && step.ticket.permit != 0) {
+    if (tls_answered) {
         struct route route = route_back(atomic64_load_relaxed(&connection->place));
         if (route.breaker != NULL) {
-            breaker_probe_answered(route.breaker, step.ticket);
+            breaker_call_answered(route.breaker, route.thresholds, step.ticket);
         }
+        overdue_show(connection);
     }
     connection_step(connection, &step, now_ns);
 }

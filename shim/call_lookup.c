@@ -4,6 +4,7 @@
 #include "shim/clock.h"
 #include "shim/guest.h"
 #include "shim/names.h"
+#include "shim/overdue.h"
 #include "shim/route.h"
 
 #include <string.h>
@@ -23,8 +24,9 @@ static bool is_numeric(const char *name, size_t size) {
     return from < size && name[from] >= '0' && name[from] <= '9';
 }
 
-static bool is_looked_up(const char *name, size_t size) {
-    return size > 0 && !is_numeric(name, size) && !(size == 9 && memcmp(name, "localhost", 9) == 0);
+/* Every machine knows that name by itself: no look-up, but a name that rules may match. */
+static bool is_localhost(const char *name, size_t size) {
+    return size == 9 && memcmp(name, "localhost", 9) == 0;
 }
 
 bool call_lookup_begin(struct lookup_call *call, const char *node) {
@@ -34,20 +36,25 @@ bool call_lookup_begin(struct lookup_call *call, const char *node) {
         return true;
     }
     size_t size = endpoint_canonical_name(node, call->name, sizeof call->name);
-    if (!is_looked_up(call->name, size)) {
+    if (size == 0 || is_numeric(call->name, size)) {
         return true;
     }
     call->named = true;
+    if (is_localhost(call->name, size)) {
+        return true;
+    }
     struct endpoint endpoint = endpoint_named(SCHEME_DNS, call->name, size);
     guest_era();
+    call->before_ns = clock_monotonic_ns();
+    guest_look_at_rules(call->before_ns);
     struct route route = route_to(&endpoint, call->name);
     if (route.breaker == NULL) {
         return true;
     }
     call->place = route.place;
-    call->before_ns = clock_monotonic_ns();
     call->ticket = route_admit(&route, ASK_CONNECT, call->before_ns);
     call->judged = call->ticket.standing != STANDING_REJECTED;
+    call->shown = call->judged ? overdue_lookup_begun(&route, call->ticket, call->before_ns) : 0;
     return call->judged;
 }
 
@@ -60,7 +67,7 @@ void call_lookup_end(struct lookup_call *call, enum lookup_end end) {
         return;
     }
     uint64_t now_ns = clock_monotonic_ns();
-    struct call_end result = {OUTCOME_SUCCESS, REASON_NONE, true, true, call->before_ns, 0, 0};
+    struct call_end result = {.past_connect = true, .exchange = true, .started_ns = call->before_ns};
     result.response_ns = result.exchange_ns = now_ns - call->before_ns;
     if (end == LOOKUP_FAILED) {
         result.outcome = OUTCOME_FAILURE;
@@ -70,6 +77,7 @@ void call_lookup_end(struct lookup_call *call, enum lookup_end end) {
         result.outcome = OUTCOME_IGNORED;
         result.exchange = false;
     }
+    overdue_lookup_ended(call->shown, &result);
     route_finish(&route, call->ticket, &result, now_ns);
 }
 

@@ -4,6 +4,7 @@
 #include "shim/address.h"
 #include "shim/clock.h"
 #include "shim/guest.h"
+#include "shim/overdue.h"
 #include "shim/raw.h"
 #include "shim/tcp.h"
 
@@ -38,7 +39,9 @@ void connection_step(const struct connection *connection, const struct conversat
         if (protocol > PROTOCOL_NONE && atomic64_load_relaxed(&route.breaker->protocol_seen) != protocol) {
             atomic64_store_relaxed(&route.breaker->protocol_seen, protocol);
         }
-        route_finish(&route, step->ticket, &step->end, now_ns);
+        struct call_end end = step->end;
+        overdue_hide(connection, &end);
+        route_finish(&route, step->ticket, &end, now_ns);
     }
 }
 

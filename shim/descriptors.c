@@ -117,6 +117,10 @@ uint32_t descriptor_serial(void) {
     return (uint32_t)atomic64_load_relaxed(&guest.badge.connections);
 }
 
+uint32_t descriptor_index(const struct connection *connection) {
+    return (uint32_t)(connection - connections);
+}
+
 int descriptor_end(void) {
     return (int)atomic64_load_relaxed(&highest);
 }

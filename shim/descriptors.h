@@ -80,6 +80,9 @@ static inline uint32_t descriptor_serial_in(uint64_t word) {
     return (uint32_t)(word >> 32);
 }
 
+/* The connection's number in the table of connections. */
+uint32_t descriptor_index(const struct connection *connection);
+
 /* One more than the highest descriptor that ever named a connection. */
 int descriptor_end(void);
 

@@ -3,6 +3,7 @@
 #include "shim/call.h"
 #include "shim/clock.h"
 #include "shim/load.h"
+#include "shim/overdue.h"
 #include "shim/raw.h"
 
 #include <string.h>
@@ -57,6 +58,7 @@ static bool map_pid_page(void) {
 
 static void claim(uint32_t pid) {
     panel_claim_slot(&guest.attachment, pid, guest.environment.mode);
+    overdue_enter(guest.attachment.panel, guest.attachment.slot);
     atomic64_store_relaxed(&guest.holder, panel_holder(&guest.attachment));
     atomic64_store_relaxed(&guest.badge.pid, pid);
     atomic64_store_relaxed(&guest.badge.slot,
@@ -116,6 +118,7 @@ __attribute__((constructor)) static void guest_begin(void) {
     }
     uint32_t pid = own_pid();
     struct panel *panel = guest.attachment.panel;
+    load_remember_root();
     load_refresh(panel, &guest.environment, pid);
     claim(pid);
     if (journal_end(&panel->journal) == 0) {
@@ -157,6 +160,13 @@ bool guest_is_self(void) {
         return true;
     }
     return pid == PID_BEING_SET || guest_is_sandboxed() || pid == own_pid();
+}
+
+void guest_look_at_rules(uint64_t now_ns) {
+    if (!guest_is_sandboxed()) {
+        load_look(guest.attachment.panel, &guest.environment, (uint32_t)atomic64_load_relaxed(guest_pid),
+                  now_ns);
+    }
 }
 
 bool guest_has_mode(uint8_t *mode) {

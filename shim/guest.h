@@ -42,6 +42,9 @@ uint8_t guest_era(void);
  * getpid. Only while active. */
 bool guest_is_self(void);
 
+/* In connect and look-ups: has the rules file changed? Asks the kernel at most once in 2 s a panel. */
+void guest_look_at_rules(uint64_t now_ns);
+
 /* The process's own mode (CUTOUT_MODE), or the rule's. */
 bool guest_has_mode(uint8_t *mode);
 

@@ -223,6 +223,11 @@ bool load_compile(struct load *load) {
     return false;
 }
 
+void load_warn(struct load *load) {
+    struct load_memory *memory = load->memory;
+    rules_warn(memory->scratch);
+}
+
 void load_close(struct load *load) {
     if (load->memory != NULL) {
         raw_call3(SYS_munmap, (long)load->memory, (long)load->memory_bytes, 0);

@@ -45,6 +45,9 @@ int load_open(struct load *load, const char *path);
  * first error's text. */
 bool load_compile(struct load *load);
 
+/* Adds what a person should be warned of to the messages of load_compile. */
+void load_warn(struct load *load);
+
 void load_close(struct load *load);
 
 /* Puts the panel's rules file into force where it differs from what the panel holds: the work of a
@@ -54,6 +57,13 @@ void load_close(struct load *load);
  * and wait for a moment only where there are none yet. Costs one stat a file when nothing has changed. pid is
  * this process's, for the journal. */
 void load_refresh(struct panel *panel, const struct environment *environment, uint32_t pid);
+
+/* The root directory is the one that the rules file's path is meant in: called once, by the constructor. */
+void load_remember_root(void);
+
+/* While the program runs: looks whether the rules file differs, at most once in 2 s a panel, and puts it into force. Not to
+ * be called in a sandbox. now_ns is the monotonic time. */
+void load_look(struct panel *panel, const struct environment *environment, uint32_t pid, uint64_t now_ns);
 
 /* The ruleset in force, and its version in *version. Never NULL: the built-in defaults where nothing was
  * loaded. */

@@ -10,6 +10,7 @@
 #define CLAIM_STALE_NS UINT64_C(5000000000)
 #define CLAIM_AHEAD_NS UINT64_C(1000000000)
 #define FIRST_TRIES    20
+#define LOOK_NS        UINT64_C(2000000000)
 #define FIRST_TRY_NS   1000000
 
 /* Values of panel_rules.bad. */
@@ -221,4 +222,33 @@ void load_refresh(struct panel *panel, const struct environment *environment, ui
         reload(panel, &claim, pid);
     }
     claim_release(rules, &claim);
+}
+
+/* --- while the program runs --------------------------------------------------------------------------- */
+
+/* The root directory as the constructor saw it: after a chroot the path would name another file. */
+static struct load_stamp root_at_start;
+
+void load_remember_root(void) {
+    root_at_start = load_stamp_of("/");
+}
+
+static bool is_in_other_root(void) {
+    struct load_stamp root = load_stamp_of("/");
+    return root.device != root_at_start.device || root.inode != root_at_start.inode;
+}
+
+void load_look(struct panel *panel, const struct environment *environment, uint32_t pid, uint64_t now_ns) {
+    struct panel_rules *rules = &panel->rules;
+    uint64_t looked_ns = atomic64_load_relaxed(&rules->looked_ns);
+    bool recent = now_ns >= looked_ns && now_ns - looked_ns < LOOK_NS;
+    if (recent || environment->secure || atomic64_load_relaxed(&rules->named) == 0 ||
+        !atomic64_swap_acq_rel(&rules->looked_ns, &looked_ns, now_ns)) {
+        return;
+    }
+    /* A file that this process cannot see (any more) is no news: it may have given up the right to. */
+    struct load_stamp stamp = load_stamp_of(rules->file);
+    if (stamp.inode != 0 && !is_in_other_root()) {
+        load_refresh(panel, environment, pid);
+    }
 }

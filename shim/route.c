@@ -11,17 +11,29 @@
 #include <errno.h>
 #include <string.h>
 
-/* Permit holders are asked whether they live at most this often a breaker. */
-#define ASK_HOLDERS_NS UINT64_C(100000000)
-
 /* What this process knows of destinations: hash's high half << 32 | rules version << 16 | breaker + 1. A hint: checked
  * against the breaker itself, overwritten by the next destination that falls on it. */
 #define KNOWN      16384u
 #define KNOWN_NONE 0xffffu /* covered by no rule, or by one that is off */
 static struct atomic64 known[KNOWN];
 
-static uint32_t version_in(uint64_t place) {
-    return (uint32_t)(place >> 32);
+_Static_assert(PANEL_BREAKERS <= 1 << 14 && RULESET_RULES <= 1 << 10, "a place has so many bits for them");
+#define VERSION_MASK UINT64_C(0xffffff)
+
+static uint64_t place_of(const struct breaker *breaker, uint64_t version, uint32_t rule, uint32_t index) {
+    uint64_t life = atomic64_load_relaxed(&breaker->made) & 0xffff;
+    return life << 48 | (version & VERSION_MASK) << 24 | (uint64_t)rule << 14 | index;
+}
+
+/* The breaker of a place, if it still is the same destination's. */
+static struct breaker *breaker_in(uint64_t place) {
+    struct breaker *breaker = panel_breaker(guest.attachment.panel, route_breaker_in(place));
+    return breaker != NULL && (atomic64_load_relaxed(&breaker->made) & 0xffff) == place >> 48 ? breaker
+                                                                                              : NULL;
+}
+
+static uint64_t version_in(uint64_t place) {
+    return place >> 24 & VERSION_MASK;
 }
 
 /* --- rules --- */
@@ -31,12 +43,18 @@ static enum rule_mode mode_of(const struct endpoint *endpoint, const struct thre
                               uint32_t rule) {
     uint8_t mode = thresholds->mode;
     guest_has_mode(&mode);
-    bool withheld = atomic64_load_relaxed(&guest.attachment.panel->rules.withheld) != 0;
-    /* Look-ups are rejected only where a rule names them; without good rules nothing is. */
-    if (mode != MODE_OFF && (withheld || (endpoint->scheme == SCHEME_DNS && rule == 0))) {
+    /* Look-ups are rejected only where a rule names them. */
+    if (mode != MODE_OFF && endpoint->scheme == SCHEME_DNS && rule == 0) {
         return MODE_OBSERVE;
     }
     return (enum rule_mode)mode;
+}
+
+/* True when an operator has a word on the rule's destinations: it holds even where the rule itself is off. */
+static bool is_overridden(const struct rule *rule) {
+    const struct overrides *overrides = &guest.attachment.panel->overrides;
+    return atomic64_load_relaxed(&overrides->any) != 0 &&
+           override_effective(overrides, rule->key, NULL, clock_monotonic_ns()) != OVERRIDE_NONE;
 }
 
 /* Fills in all but the breaker. False when the endpoint is not to be judged. */
@@ -46,7 +64,8 @@ static bool route_by_rule(struct route *route, const struct endpoint *endpoint, 
     route->thresholds = &ruleset_rule(rules, rule)->thresholds;
     enum rule_mode mode = mode_of(endpoint, route->thresholds, rule);
     route->enforce = mode == MODE_ENFORCE;
-    return mode != MODE_OFF && !(needs_rule && rule == 0);
+    route->withheld = atomic64_load_relaxed(&guest.attachment.panel->rules.withheld) != 0;
+    return (mode != MODE_OFF || is_overridden(ruleset_rule(rules, rule))) && !(needs_rule && rule == 0);
 }
 
 /* --- destinations --- */
@@ -65,6 +84,10 @@ static void note_name(struct breaker *breaker, const struct endpoint *endpoint, 
 static uint32_t make_breaker(const struct endpoint *endpoint, const char *text, const struct rule *rule) {
     struct panel *panel = guest.attachment.panel;
     uint32_t index = panel_find_or_make(panel, endpoint, text, rule->name, rule->key);
+    if (index == PANEL_NO_BREAKER && panel_recycle(panel, clock_monotonic_ns())) {
+        atomic64_add_relaxed(&panel->unprotected, (uint64_t)-1); /* turned away, and let in after all */
+        index = panel_find_or_make(panel, endpoint, text, rule->name, rule->key);
+    }
     if (index == PANEL_NO_BREAKER && atomic64_load_relaxed(&panel->unprotected) == 1) {
         struct event event = {0};
         event.kind = EVENT_TABLE_FULL;
@@ -76,6 +99,22 @@ static uint32_t make_breaker(const struct endpoint *endpoint, const char *text, 
     return index;
 }
 
+/* The destination whose breaker it is: the endpoint, all addresses of its name, or all of the rule. *name is the text
+ * that goes with it. */
+static struct endpoint in_scope(const struct endpoint *endpoint, const struct thresholds *thresholds,
+                                const char *host, const char **name) {
+    if (thresholds->scope == SCOPE_RULE) {
+        *name = NULL;
+        return endpoint_any();
+    }
+    bool by_address = endpoint->scheme == SCHEME_TCP || endpoint->scheme == SCHEME_UDP;
+    if (thresholds->scope == SCOPE_NAME && by_address && host != NULL) {
+        *name = host;
+        return endpoint_by_name((enum endpoint_scheme)endpoint->scheme, host, strlen(host), endpoint->port);
+    }
+    return *endpoint;
+}
+
 /* First contact under these rules. Returns the breaker's index, KNOWN_NONE for a destination that is not judged. */
 static uint32_t first_contact(struct route *route, const struct endpoint *endpoint, const char *text,
                               const char *name, const struct ruleset *rules, uint64_t version) {
@@ -83,7 +122,8 @@ static uint32_t first_contact(struct route *route, const struct endpoint *endpoi
     if (!route_by_rule(route, endpoint, rules, rule)) {
         return KNOWN_NONE;
     }
-    uint32_t index = make_breaker(endpoint, text, ruleset_rule(rules, rule));
+    struct endpoint scoped = in_scope(endpoint, route->thresholds, name, &text);
+    uint32_t index = make_breaker(&scoped, text, ruleset_rule(rules, rule));
     struct breaker *breaker = panel_breaker(guest.attachment.panel, index);
     if (breaker == NULL) {
         return KNOWN_NONE;
@@ -91,16 +131,16 @@ static uint32_t first_contact(struct route *route, const struct endpoint *endpoi
     breaker_adopt(breaker, route->thresholds);
     atomic64_store_release(&breaker->rule_ref, version << 16 | rule);
     route->breaker = breaker;
-    route->place = version << 32 | (uint64_t)rule << 16 | index;
+    route->place = place_of(breaker, version, rule, index);
     return index;
 }
 
 /* A destination met before under the same rules. */
-static bool is_known(struct route *route, uint64_t word, const struct endpoint *endpoint,
+static bool is_known(struct route *route, uint64_t word, const struct endpoint *endpoint, const char *name,
                      const struct ruleset *rules, uint64_t version) {
     uint32_t index = (uint32_t)(word & 0xffff) - 1;
     struct breaker *breaker = panel_breaker(guest.attachment.panel, index);
-    if (breaker == NULL || !endpoint_equal(&breaker->endpoint, endpoint)) {
+    if (breaker == NULL) {
         return false;
     }
     uint64_t reference =
@@ -109,8 +149,13 @@ static bool is_known(struct route *route, uint64_t word, const struct endpoint *
     if (reference >> 16 != version || !route_by_rule(route, endpoint, rules, rule)) {
         return false;
     }
+    const char *text = NULL;
+    struct endpoint scoped = in_scope(endpoint, route->thresholds, name, &text);
+    if (!endpoint_equal(&breaker->endpoint, &scoped)) {
+        return false;
+    }
     route->breaker = breaker;
-    route->place = version << 32 | (uint64_t)rule << 16 | index;
+    route->place = place_of(breaker, version, rule, index);
     return true;
 }
 
@@ -128,10 +173,11 @@ struct route route_to(const struct endpoint *endpoint, const char *text) {
     uint64_t tag = (hash >> 32) << 32 | (version & 0xffff) << 16;
     uint64_t word = atomic64_load_relaxed(hint);
     if ((word & ~UINT64_C(0xffff)) == tag && (word & 0xffff) != 0) {
-        if ((word & 0xffff) == KNOWN_NONE) {
+        bool overridden = atomic64_load_relaxed(&guest.attachment.panel->overrides.any) != 0;
+        if ((word & 0xffff) == KNOWN_NONE && !overridden) {
             return route;
         }
-        if (is_known(&route, word, endpoint, rules, version)) {
+        if (is_known(&route, word, endpoint, length ? name : NULL, rules, version)) {
             if (length) {
                 note_name(route.breaker, endpoint, name);
             }
@@ -152,20 +198,20 @@ struct route route_to(const struct endpoint *endpoint, const char *text) {
 }
 
 bool route_is_current(uint64_t place) {
-    return version_in(place) ==
-           (uint32_t)(atomic64_load_relaxed(&guest.attachment.panel->rules.current) >> 8);
+    uint64_t current = atomic64_load_relaxed(&guest.attachment.panel->rules.current) >> 8;
+    return version_in(place) == (current & VERSION_MASK) && breaker_in(place) != NULL;
 }
 
 struct route route_back(uint64_t place) {
     struct route route = {0};
     uint64_t version;
     const struct ruleset *rules = load_rules_in_force(guest.attachment.panel, &version);
-    struct breaker *breaker = panel_breaker(guest.attachment.panel, (uint32_t)(place & 0xffff));
+    struct breaker *breaker = breaker_in(place);
     if (breaker == NULL) {
         return route;
     }
-    uint32_t rule = (uint32_t)(place >> 16 & 0xffff);
-    if (version_in(place) != (uint32_t)version) {
+    uint32_t rule = (uint32_t)(place >> 14 & 0x3ff);
+    if (version_in(place) != (version & VERSION_MASK)) {
         rule = ruleset_find(rules, breaker->rule);
     }
     if (route_by_rule(&route, &breaker->endpoint, rules, rule < RULESET_RULES ? rule : 0)) {
@@ -178,58 +224,4 @@ struct route route_back(uint64_t place) {
 int route_refusal(const struct route *route) {
     int error = route->thresholds->refuse_errno;
     return error > 0 && error < 4096 ? error : ECONNREFUSED;
-}
-
-/* --- the breaker --- */
-
-static uint32_t index_in(const struct route *route) {
-    return (uint32_t)(route->place & 0xffff);
-}
-
-static void note_transition(const struct route *route, const struct transition *transition) {
-    if (!transition->happened) {
-        return;
-    }
-    struct event event = event_of_transition(transition, index_in(route), route->thresholds->window_ms);
-    event.unix_ns = clock_unix_ns();
-    event.pid = (uint32_t)atomic64_load_relaxed(guest_pid);
-    journal_append(&guest.attachment.panel->journal, &event);
-}
-
-/* Gives out again the permits of processes that are gone, before the breaker answers: asked at most every
- * ASK_HOLDERS_NS, and always when the breaker would open again for want of an answer. */
-static void free_permits_of_the_dead(const struct route *route, uint64_t now_ns) {
-    struct breaker *breaker = route->breaker;
-    enum breaker_permits permits = breaker_permits(breaker, route->thresholds, now_ns);
-    if (permits == PERMITS_LEFT || guest_is_sandboxed()) {
-        return;
-    }
-    uint64_t asked_ns = atomic64_load_relaxed(&breaker->holders_asked_ns);
-    bool recent = now_ns >= asked_ns && now_ns - asked_ns < ASK_HOLDERS_NS;
-    if (permits == PERMITS_OUT &&
-        (recent || !atomic64_swap_acq_rel(&breaker->holders_asked_ns, &asked_ns, now_ns))) {
-        return;
-    }
-    for (unsigned i = 0; i < route->thresholds->probes && i < PROBES_MAX; i++) {
-        uint64_t word;
-        uint64_t holder = breaker_permit_holder(breaker, i, &word);
-        if (holder != 0 && !panel_holder_lives(&guest.attachment, holder)) {
-            breaker_free_permit(breaker, i, word);
-        }
-    }
-}
-
-struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint64_t now_ns) {
-    free_permits_of_the_dead(route, now_ns);
-    uint64_t holder = atomic64_load_relaxed(&guest.holder);
-    struct admission admission =
-        breaker_admit(route->breaker, route->thresholds, ask, route->enforce, holder, now_ns);
-    note_transition(route, &admission.transition);
-    return admission.ticket;
-}
-
-void route_finish(const struct route *route, struct ticket ticket, const struct call_end *end,
-                  uint64_t now_ns) {
-    struct transition transition = breaker_finish(route->breaker, route->thresholds, ticket, end, now_ns);
-    note_transition(route, &transition);
 }

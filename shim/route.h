@@ -14,9 +14,16 @@
 struct route {
     struct breaker *breaker; /* NULL: not judged */
     const struct thresholds *thresholds;
-    uint64_t place; /* rules version << 32 | rule << 16 | breaker: what a connection keeps of it */
-    bool enforce;   /* false: observe */
+    uint64_t
+        place; /* life of the breaker << 48 | rules version << 24 | rule << 14 | breaker: what a connection keeps */
+    bool withheld; /* a rules file is named and none was ever good: nothing is rejected, whoever says so */
+    bool enforce;  /* false: observe */
 };
+
+/* The breaker's index in a place. */
+static inline uint32_t route_breaker_in(uint64_t place) {
+    return (uint32_t)(place & 0x3fff);
+}
 
 /* Finds the route to an endpoint, making its breaker at first contact. text is the path or host name of a unix or dns
  * endpoint, else NULL. */

@@ -96,3 +96,15 @@ match = ok-payments.test
     fetch "$PORT"
     expect "$(breakers '.rule' | sort | tr '\n' ' ')" "default default payments " "rules"
 }
+
+@test "a rule that matches localhost covers what is called by that name, and localhost is no look-up" {
+    rules '
+[near]
+match = localhost'
+    start_server
+    guarded wget -4 -q -O fetched "http://localhost:$PORT/"
+    expect_breaker "$(here)" '.rule, .name, .total.calls' "near
+localhost:$PORT
+1"
+    expect "$(breakers 'select(.destination | startswith("dns://")) | .destination')" ""
+}

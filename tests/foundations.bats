@@ -42,6 +42,12 @@ environment_says() {
     program endpoint_test agrees
 }
 
+@test "a destination is read back as it is shown, and a text that is none is refused" {
+    program endpoint_parse_test good
+    program endpoint_parse_test none
+    program endpoint_parse_test long
+}
+
 @test "10,000 consecutive addresses, networks, ports or names are found within 16 steps" {
     program endpoint_test spread
 }

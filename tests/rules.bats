@@ -18,15 +18,19 @@ cases() {
 }
 
 @test "each key takes the values of its range, and nothing one beyond its ends" {
-    cases rules_test values refused-values
+    cases rules_values_test values refused-values
+}
+
+@test "slow_exempt takes times of day with days and offsets, and covers exactly their seconds" {
+    cases rules_exempt_test spans seconds odd-clocks
 }
 
 @test "what a file does not say is as documented" {
-    cases rules_test defaults probe-timeout
+    cases rules_values_test defaults probe-timeout open-max
 }
 
 @test "a slow_call that no person wrote never trips" {
-    cases rules_test slow-call
+    cases rules_values_test slow-call
 }
 
 @test "a rule's value comes from itself, then its templates, then [default], and show says which" {
@@ -54,7 +58,7 @@ cases() {
 }
 
 @test "every error names line and column, what was found, and what was expected" {
-    cases rules_messages_test lines values patterns sections files flood
+    cases rules_messages_test lines values patterns sections together files flood
 }
 
 @test "a misspelt key and another product's key are answered with the right word" {
@@ -62,7 +66,7 @@ cases() {
 }
 
 @test "what can never act or is known to misfire is warned of, once" {
-    cases rules_messages_test doubts hidden
+    cases rules_doubts_test doubts quiet shared idle hidden
 }
 
 @test "a hundred thousand damaged files crash nothing, and what is accepted prints and reads the same" {
@@ -194,7 +198,7 @@ cases() {
     expect_match "$output" "^[^ ]*/example.rules: fine, [0-9]+ rules$"
     local name names
     mapfile -t names < <(sed -n 's/^\[\([a-z_]*\)\].*/\1/p' "$RULES/presets.rules")
-    expect "${names[*]}" "rpc cache database batch_sql long_poll stream messaging rare"
+    expect "${names[*]}" "rpc cache database third_party batch_sql long_poll stream messaging replicas rare"
     {
         echo "include $RULES/presets.rules"
         for name in "${names[@]}"; do
@@ -202,7 +206,7 @@ cases() {
         done
     } >used.rules
     run "$CUTOUT" rules check used.rules
-    expect "$output" "used.rules: fine, 8 rules"
+    expect "$output" "used.rules: fine, 10 rules"
 }
 
 @test "every key of the language is in the manual page, with its default" {
@@ -214,19 +218,21 @@ cases() {
             fail "the default of $key, $value, is not in: $item"
         count=$((count + 1))
     done < <("$CUTOUT" rules show | sed -n 's/^\(# \)\?\([a-z_]*\) *= \([^#]*[^# ]\) *#.*/\2=\3/p')
-    expect "$count" 16 "number of keys"
+    expect "$count" 26 "number of keys"
 }
 
 @test "rules without a word, with a wrong one or one too many is a usage error" {
     local words
-    for words in "" "chekc" "check" "check a b" "check --quick a" "show a" "show -r" "show -x"; do
+    for words in "" "chekc" "check" "check a b" "check --quick a" "show a" "show -r" "show -x" \
+        "explain" "explain a:1 b:1" "explain -r" "explain --json a:1" "explain a" "explain a:0x1" "explain a:65536" \
+        "explain tcp://" "explain http://a:1" "explain 10.0.0.256:1" "explain ::1:80"; do
         # shellcheck disable=SC2086  # words it is
         run --separate-stderr "$CUTOUT" rules $words
         expect "$status" 2 "status of 'rules $words'"
         expect "$output" ""
         expect_match "$stderr" "^cutout: rules"
     done
-    for words in "--help" "check --help" "show --help"; do
+    for words in "--help" "check --help" "show --help" "explain --help"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$CUTOUT" rules $words
         expect "$status" 0 "status of 'rules $words'"

@@ -7,7 +7,7 @@ load panel_fixture
 
 setup_file() {
     # The window of a filled panel reaches back from now: what is shown must not slip out of it meanwhile.
-    printf '%s\n' '[default]' 'window = 10m' \
+    printf '%s\n' '[default]' 'window = 10m' 'open_jitter = 0%' \
         '[payments]' 'match = 10.1.0.0/16' 'slow_call = 700ms' 'slow_ratio = 80%' \
         '[observed]' 'match = 10.2.0.0/16' 'mode = observe' \
         '[steady]' 'match = 10.3.0.0/16' 'gate = connect' 'error_ratio = off' 'consecutive_errors = off' \
@@ -295,6 +295,7 @@ END
     rules '[default]
 consecutive_errors = off
 open_for = 100ms
+open_jitter = 0%
 probes = 1'
     fill_panel <<'END'
 make default tcp://10.9.0.8:80

@@ -4,6 +4,7 @@
 #include "shim/clock.h"
 #include "shim/load.h"
 #include "shim/tool/output.h"
+#include "shim/tool/outstanding.h"
 
 #include <string.h>
 #include <strings.h>
@@ -25,12 +26,17 @@ const char *facts_mode_name(unsigned mode) {
     return mode == MODE_OBSERVE ? "observe" : mode == MODE_OFF ? "off" : "enforce";
 }
 
+const char *facts_scope_name(unsigned scope) {
+    return scope == SCOPE_NAME ? "name" : scope == SCOPE_RULE ? "rule" : "destination";
+}
+
 static void gather_totals(struct breaker_facts *facts, const struct breaker_totals *totals) {
     facts->errors = atomic64_load_relaxed(&totals->errors);
     facts->slow = atomic64_load_relaxed(&totals->slow);
     facts->calls = atomic64_load_relaxed(&totals->calls);
     facts->ignored = atomic64_load_relaxed(&totals->ignored);
     facts->rejected = atomic64_load_relaxed(&totals->rejected);
+    facts->busy = atomic64_load_relaxed(&totals->busy);
     facts->would_reject = atomic64_load_relaxed(&totals->would_reject);
     facts->late_reads = atomic64_load_relaxed(&totals->late_reads);
     facts->opened = atomic64_load_relaxed(&totals->opened);
@@ -76,6 +82,42 @@ bool facts_name(const struct found_panel *panel, uint32_t index, char destinatio
     return true;
 }
 
+/* How many calls hung when the breaker opened: the count itself is over with the trip, its event tells. */
+static uint64_t overdue_of_trip(const struct journal *journal, uint32_t breaker, uint64_t since_ns) {
+    uint64_t first = journal_first(journal);
+    for (uint64_t number = journal_end(journal); number > first; number--) {
+        struct event event;
+        if (journal_read(journal, number - 1, &event) && event.kind == EVENT_TRANSITION &&
+            event.breaker == breaker && event.at_ns == since_ns) {
+            return event.overdue;
+        }
+    }
+    return 0;
+}
+
+/* The calls under way, and those of them that hang. */
+static void gather_outstanding(struct breaker_facts *facts, const struct found_panel *panel, uint32_t index) {
+    struct outstanding_calls calls = outstanding_of(panel->outstanding, index);
+    struct window_sums *sums = &facts->view.sums;
+    facts->in_flight = calls.in_flight;
+    if (facts->view.state == STATE_CLOSED || facts->view.state == STATE_DISABLED) {
+        sums->overdue = calls.overdue;
+    } else if (facts->view.state == STATE_OPEN && facts_slow_is_judged(facts)) {
+        sums->overdue = overdue_of_trip(&panel->attachment.panel->journal, index, facts->view.since_ns);
+    }
+}
+
+/* Whether slow calls are left alone now. */
+static void gather_quiet_times(struct breaker_facts *facts, const struct breaker *breaker,
+                               const struct moment *moment) {
+    uint64_t warm_ns = atomic64_load_relaxed(&breaker->warm_ns);
+    uint64_t until_ns = warm_ns + facts->thresholds.warmup_ns;
+    if (facts->thresholds.warmup_ns != 0 && warm_ns != 0 && until_ns > moment->monotonic_ns + 1) {
+        facts->warm_left_ns = until_ns - moment->monotonic_ns - 1;
+    }
+    facts->exempt = thresholds_exempt(&facts->thresholds, moment->unix_ns / UINT64_C(1000000000));
+}
+
 bool facts_gather(struct breaker_facts *facts, const struct found_panel *panel, uint32_t index,
                   const struct moment *moment) {
     const struct breaker *breaker = panel_breaker(panel->attachment.panel, index);
@@ -92,6 +134,8 @@ bool facts_gather(struct breaker_facts *facts, const struct found_panel *panel, 
     }
     facts->view = breaker_view(breaker, moment->monotonic_ns);
     facts->row = breaker_row(breaker);
+    gather_outstanding(facts, panel, index);
+    gather_quiet_times(facts, breaker, moment);
     facts->gate_connect = (facts->view.state != STATE_CLOSED && facts->view.connect_only) ||
                           (facts->in_force && facts->thresholds.gate == GATE_CONNECT);
     facts->since_unix_ns = moment_unix_ns(moment, facts->view.since_ns);

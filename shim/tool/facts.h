@@ -29,10 +29,13 @@ struct breaker_facts {
     const char *protocol; /* NULL: none recognised */
     struct breaker_view view;
     unsigned row;           /* failures in a row */
+    uint32_t in_flight;     /* calls outstanding, of living processes */
+    uint64_t warm_left_ns;  /* of its warm-up; 0 where it is over */
+    bool exempt;            /* the time of day is one of slow_exempt's */
     bool gate_connect;      /* it rejects connects only, or would */
     uint64_t since_unix_ns; /* when its state last changed, 0 = never */
     /* Since the breaker was made. */
-    uint64_t calls, errors, slow, ignored, rejected, would_reject, late_reads, opened;
+    uint64_t calls, errors, slow, ignored, rejected, busy, would_reject, late_reads, opened;
 };
 
 /* False when the panel has no such breaker. */
@@ -52,6 +55,9 @@ bool facts_name(const struct found_panel *panel, uint32_t index, char destinatio
 
 /* "enforce", "observe", "off". */
 const char *facts_mode_name(unsigned mode);
+
+/* "destination", "name", "rule". */
+const char *facts_scope_name(unsigned scope);
 
 /* The rules that a panel runs under. */
 struct rules_facts {

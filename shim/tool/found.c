@@ -2,6 +2,7 @@
 
 #include "shim/environment.h"
 #include "shim/tool/output.h"
+#include "shim/tool/outstanding.h"
 #include "shim/tool/tool.h"
 
 #include <errno.h>
@@ -203,6 +204,7 @@ bool found_open(struct found *found, const char *selector) {
 
 void found_close(struct found *found) {
     for (size_t i = 0; i < found->count; i++) {
+        outstanding_free(found->panels[i].outstanding);
         panel_detach(&found->panels[i].attachment);
     }
     free(found->panels);

@@ -16,7 +16,9 @@
 
 struct found_panel {
     struct attachment attachment; /* read-only; panel is never NULL */
-    uint64_t attached;            /* processes that had it mapped when the list was read */
+    struct outstanding
+        *outstanding;  /* its calls under way, for who has counted them (outstanding.h); else NULL */
+    uint64_t attached; /* processes that had it mapped when the list was read */
     uint64_t size_bytes;
     uint64_t resident_bytes; /* of it in memory or swapped out */
     uint32_t user_id, group_id;

@@ -15,9 +15,11 @@ static const struct command {
     {"run", command_run, "run a program behind circuit breakers"},
     {"status", command_status, "breakers, their states and windows"},
     {"events", command_events, "what has happened, with the causes"},
-    {"rules", command_rules, "check and show rules files"},
+    {"rules", command_rules, "check, show and explain rules files"},
     {"doctor", command_doctor, "can a program be protected, why not"},
     {"panels", command_panels, "list and remove panels"},
+    {"record", command_record, "write calls down as a trace"},
+    {"replay", command_replay, "put a trace's calls to the breakers"},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

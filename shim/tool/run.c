@@ -1,6 +1,8 @@
 /* cutout run: becomes the program, with the shim preloaded. */
 #include "shim/tool/output.h"
+#include "shim/tool/parent.h"
 #include "shim/tool/program.h"
+#include "shim/tool/recorder.h"
 #include "shim/tool/settings.h"
 #include "shim/tool/tool.h"
 
@@ -11,7 +13,8 @@
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: cutout run [-r FILE] [-p PANEL] [--observe] [--if-possible] [-v] [--] PROGRAM [ARG...]\n"
+    "Usage: cutout run [-r FILE] [-p PANEL] [--observe] [--record FILE] [--if-possible] [-v]\n"
+    "                  [--] PROGRAM [ARG...]\n"
     "\n"
     "Runs PROGRAM with every TCP destination it calls behind a circuit breaker. cutout replaces itself\n"
     "by the program: its PID, signals and exit status are the program's.\n"
@@ -19,6 +22,8 @@ static const char help[] =
     "  -r FILE         rules file (else CUTOUT_RULES, /etc/cutout/cutout.rules, the built-in defaults)\n"
     "  -p PANEL        name of the panel, which programs share that belong together\n"
     "  --observe       judge, but reject nothing\n"
+    "  --record FILE   write the calls to FILE as a trace; cutout then stays as the parent, passes\n"
+    "                  signals on and ends as the program ends\n"
     "  --if-possible   run PROGRAM even where it cannot be protected, and say so in one line\n"
     "  -v              say what is done\n"
     "\n"
@@ -28,17 +33,19 @@ static const char help[] =
 struct request {
     const char *rules;
     const char *panel;
+    const char *record;
     bool observe, if_possible, verbose;
     char **program; /* its name and arguments */
 };
 
-enum { OPTION_RULES = 1, OPTION_PANEL, OPTION_OBSERVE, OPTION_IF_POSSIBLE, OPTION_VERBOSE };
+enum { OPTION_RULES = 1, OPTION_PANEL, OPTION_OBSERVE, OPTION_RECORD, OPTION_IF_POSSIBLE, OPTION_VERBOSE };
 
 /* ARGUMENT_END when the command line is whole, ARGUMENT_HELP or ARGUMENT_WRONG. */
 static int read_request(int count, char **words, struct request *request) {
     static const struct tool_option options[] = {{"-r", OPTION_RULES, true},
                                                  {"-p", OPTION_PANEL, true},
                                                  {"--observe", OPTION_OBSERVE, false},
+                                                 {"--record", OPTION_RECORD, true},
                                                  {"--if-possible", OPTION_IF_POSSIBLE, false},
                                                  {"-v", OPTION_VERBOSE, false}};
     struct arguments arguments = {.command = "run",
@@ -58,6 +65,9 @@ static int read_request(int count, char **words, struct request *request) {
             break;
         case OPTION_OBSERVE:
             request->observe = true;
+            break;
+        case OPTION_RECORD:
+            request->record = arguments.value;
             break;
         case OPTION_IF_POSSIBLE:
             request->if_possible = true;
@@ -179,6 +189,48 @@ static int become(const char *path, char **words) {
     return error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
+/* --- recording --- */
+
+struct start {
+    const char *path;
+    char **words;
+};
+
+static int start(void *argument) {
+    const struct start *start = argument;
+    return become(start->path, start->words);
+}
+
+static void step(void *context) {
+    struct recorder *recorder = context;
+    /* A recording that has failed, and said so, does not end the program. */
+    if (recorder->file >= 0 && !recorder_step(recorder)) {
+        recorder->file = -1;
+    }
+}
+
+/* Runs the program as a child and writes its calls down. The panel is there before the program is, so none is missed. */
+static int run_recorded(const struct settings *settings, const struct start *program, const char *path) {
+    static struct recorder recorder;
+    struct attachment attachment;
+    if (panel_attach(&attachment, &settings->environment) < 0 || attachment.place != PANEL_SHARED) {
+        tool_error("cannot record: the panel cannot be shared: %s", strerror(attachment.error));
+        return RUN_FAILED;
+    }
+    if (!recorder_begin(&recorder, attachment.panel, path)) {
+        return RUN_FAILED;
+    }
+    struct start copy = *program;
+    int status = parent_run(start, &copy, step, &recorder);
+    if (status == -1) {
+        return RUN_FAILED;
+    }
+    if (recorder.file >= 0) {
+        recorder_end(&recorder);
+    }
+    return parent_end(status);
+}
+
 int command_run(int count, char **words) {
     static struct settings settings;
     static struct program program;
@@ -211,6 +263,10 @@ int command_run(int count, char **words) {
     }
     if (request.verbose) {
         say_what_is_done(&settings, &program);
+    }
+    if (request.record) {
+        struct start recorded = {program.file[0], request.program};
+        return run_recorded(&settings, &recorded, request.record);
     }
     return become(program.file[0], request.program);
 }

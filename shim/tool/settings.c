@@ -117,6 +117,7 @@ bool settings_check_rules(struct settings *settings, bool report, bool warnings)
     }
     bool read = load_open(&load, file) == 0, good = read && load_compile(&load);
     if (read && load.notes && (report || warnings)) {
+        load_warn(&load);
         report_notes(&load, report && !good, warnings);
     }
     if (!read && report) {

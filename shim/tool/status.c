@@ -1,7 +1,9 @@
 /* cutout status: breakers, their states and windows. */
 #include "shim/tool/status.h"
 
+#include "shim/clock.h"
 #include "shim/tool/output.h"
+#include "shim/tool/outstanding.h"
 #include "shim/tool/tool.h"
 
 #include <stdio.h>
@@ -141,6 +143,9 @@ int command_status(int count, char **words) {
     struct found found;
     if (!found_open(&found, request.panel)) {
         return TOOL_NO;
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        found.panels[i].outstanding = outstanding_count(&found.panels[i].attachment, clock_monotonic_ns());
     }
     int status = show(&found, &request);
     found_close(&found);

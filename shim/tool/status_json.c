@@ -1,4 +1,5 @@
 /* The one JSON object of `cutout status --json`; tests/status.schema.json describes it. */
+#include "rules/exempt.h"
 #include "shim/tool/json.h"
 #include "shim/tool/output.h"
 #include "shim/tool/status.h"
@@ -59,22 +60,52 @@ static void print_ratio(struct json *json, const char *key, uint16_t ratio) {
     }
 }
 
+static void print_limit(struct json *json, const char *key, uint64_t count) {
+    if (count) {
+        json_number(json, key, count);
+    } else {
+        json_null(json, key);
+    }
+}
+
+static void print_milliseconds(struct json *json, const char *key, uint64_t ns) {
+    json_decimal(json, key, ns / 1000, 3);
+}
+
+/* As the rules write them. */
+static void print_exempt(struct json *json, const struct thresholds *thresholds) {
+    char bytes[512];
+    struct text text = text_in(bytes, sizeof bytes);
+    exempt_write(&text, thresholds->exempt, thresholds->exempt_spans);
+    json_string(json, "slow_exempt", thresholds->exempt_spans ? bytes : NULL);
+}
+
 static void print_thresholds(struct json *json, const struct thresholds *thresholds) {
     json_begin_object(json, "thresholds");
+    json_number(json, "window_ms", thresholds->window_ms);
+    json_number(json, "buckets", thresholds->buckets);
     json_number(json, "min_calls", thresholds->min_calls);
     print_ratio(json, "error_ratio", thresholds->error_ratio);
-    if (thresholds->consecutive_errors) {
-        json_number(json, "consecutive_errors", thresholds->consecutive_errors);
-    } else {
-        json_null(json, "consecutive_errors");
-    }
+    print_limit(json, "error_count", thresholds->error_count);
+    print_limit(json, "consecutive_errors", thresholds->consecutive_errors);
     if (thresholds->slow_call_ns) {
-        json_decimal(json, "slow_call_ms", thresholds->slow_call_ns / 1000, 3);
+        print_milliseconds(json, "slow_call_ms", thresholds->slow_call_ns);
     } else {
         json_null(json, "slow_call_ms");
     }
     print_ratio(json, "slow_ratio", thresholds->slow_written ? thresholds->slow_ratio : 0);
     json_number(json, "min_slow_calls", thresholds->min_slow_calls);
+    print_milliseconds(json, "warmup_ms", thresholds->warmup_ns);
+    print_exempt(json, thresholds);
+    json_decimal(json, "max_open", thresholds->max_open, 4);
+    print_milliseconds(json, "open_for_ms", thresholds->open_for_ns);
+    json_decimal(json, "open_backoff", thresholds->open_backoff, 2);
+    print_milliseconds(json, "open_max_ms", thresholds->open_max_ns);
+    json_decimal(json, "open_jitter", thresholds->open_jitter, 4);
+    json_number(json, "probes", thresholds->probes);
+    print_milliseconds(json, "probe_timeout_ms", thresholds->probe_timeout_ns);
+    print_milliseconds(json, "forget_after_ms", thresholds->forget_after_ns);
+    print_limit(json, "max_in_flight", thresholds->max_in_flight);
     json_end_object(json);
 }
 
@@ -84,8 +115,9 @@ static void print_counts(struct json *json, const struct breaker_facts *facts) {
     json_number(json, "calls", sums->calls);
     json_number(json, "errors", sums->errors);
     json_number(json, "slow", sums->slow);
+    json_number(json, "overdue", sums->overdue);
     json_share(json, "error_ratio", sums->errors, sums->calls);
-    json_share(json, "slow_ratio", sums->slow, sums->calls);
+    json_share(json, "slow_ratio", sums->slow + sums->overdue, sums->calls + sums->overdue);
     json_end_object(json);
     if (facts->in_force) {
         print_thresholds(json, &facts->thresholds);
@@ -96,10 +128,12 @@ static void print_counts(struct json *json, const struct breaker_facts *facts) {
     json_number(json, "slow", facts->slow);
     json_number(json, "ignored", facts->ignored);
     json_number(json, "rejected", facts->rejected);
+    json_number(json, "busy", facts->busy); /* of them: because of max_in_flight */
     json_number(json, "would_reject", facts->would_reject);
     json_number(json, "late_reads", facts->late_reads);
     json_number(json, "opened", facts->opened);
     json_end_object(json);
+    json_number(json, "in_flight", facts->in_flight);
     json_begin_object(json, "errors"); /* those of the window, by reason */
     for (unsigned reason = REASON_NONE + 1; reason < REASON_COUNT; reason++) {
         json_number(json, failure_reason_name((enum failure_reason)reason), sums->reasons[reason]);
@@ -115,6 +149,7 @@ static void print_breaker(struct json *json, const struct breaker_facts *facts) 
     json_string(json, "protocol", facts->protocol);
     if (facts->in_force) {
         json_string(json, "mode", facts->mode);
+        json_string(json, "scope", facts_scope_name(facts->thresholds.scope));
     }
     json_string(json, "state", breaker_state_name(facts->view.state));
     json_string(json, "gate", facts->gate_connect ? "connect" : "request");

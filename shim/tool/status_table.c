@@ -40,7 +40,15 @@ static const char *short_share(uint64_t part, uint64_t whole) {
 }
 
 static const char *colour_of(enum breaker_state state) {
-    return state == STATE_OPEN ? "\033[31m" : state == STATE_HALF_OPEN ? "\033[33m" : "\033[32m";
+    switch (state) {
+    case STATE_CLOSED:
+        return "\033[32m";
+    case STATE_HALF_OPEN:
+    case STATE_DISABLED:
+        return "\033[33m";
+    default:
+        return "\033[31m";
+    }
 }
 
 /* Puts two blanks before the first of a line's remarks, a comma before the others. */
@@ -70,10 +78,19 @@ static void print_remarks(const struct breaker_facts *facts) {
     if (begun) {
         putchar('\n');
     }
-    if (facts->in_force && !facts_slow_is_judged(facts) && sums->slow > 0) {
-        printf("  %" PRIu64 " of %" PRIu64 " calls slow (over %s), not judged: %s\n", sums->slow, sums->calls,
-               shown_duration(facts->thresholds.slow_call_ns),
+    uint64_t slow = sums->slow + sums->overdue;
+    if (facts->in_force && !facts_slow_is_judged(facts) && slow > 0) {
+        printf("  %" PRIu64 " of %" PRIu64 " calls slow (over %s), not judged: %s\n", slow,
+               sums->calls + sums->overdue, shown_duration(facts->thresholds.slow_call_ns),
                facts->thresholds.slow_written ? "slow_ratio is off" : "no rule writes slow_call");
+    }
+    if (facts->in_force && sums->overdue > 0) {
+        bool past = facts->view.state == STATE_OPEN, one = sums->overdue == 1;
+        printf("  %" PRIu64 " call%s %s: no answer for more than %s\n", sums->overdue, one ? "" : "s",
+               past  ? "hung when it opened"
+               : one ? "hangs"
+                     : "hang",
+               shown_duration(facts->thresholds.slow_call_ns));
     }
 }
 
@@ -90,7 +107,8 @@ static void print_row(const struct breaker_facts *facts, const struct moment *mo
            colour ? colour_of(facts->view.state) : "", status_state(facts), colour ? "\033[0m" : "",
            facts->since_unix_ns ? shown_span(moment->unix_ns - facts->since_unix_ns) : "-",
            short_count(sums->calls, calls), short_share(sums->errors, sums->calls),
-           facts_slow_is_judged(facts) ? short_share(sums->slow, sums->calls) : "not judged",
+           facts_slow_is_judged(facts) ? short_share(sums->slow + sums->overdue, sums->calls + sums->overdue)
+                                       : "not judged",
            short_count(facts->rejected, rejected), status_next_probe(facts));
     print_remarks(facts);
 }

@@ -99,7 +99,7 @@ static void make_call(uint64_t *random) {
         atomic64_add_relaxed(&shared->generations[ticket.generation].out, ends ? 0 : UINT64_MAX);
     }
     if (!made) {
-        breaker_release(&shared->breaker, ticket);
+        breaker_release(&shared->breaker, &rule, ticket);
         return;
     }
     atomic64_add_relaxed(&shared->ignored, !ends);

@@ -89,7 +89,7 @@ static void test_ignored(void) {
         struct ticket first = probe(DUE), second = probe(DUE);
         check_rejected(ASK_CONNECT, DUE);
         if (released) {
-            breaker_release(&breaker, second); /* the call was never made */
+            breaker_release(&breaker, &rule, second); /* the call was never made */
         } else {
             CHECK(!finish(second, ended_ignored, DUE, DUE).happened);
         }
@@ -158,8 +158,8 @@ static void test_older_time(void) {
 static void test_answered(void) {
     fresh_open(2);
     struct ticket first = probe(DUE), second = probe(DUE);
-    breaker_probe_answered(&breaker, first);
-    breaker_probe_answered(&breaker, second);
+    breaker_call_answered(&breaker, &rule, first);
+    breaker_call_answered(&breaker, &rule, second);
     check_rejected(ASK_CONNECT, DUE + 5 * SECOND - US);
     struct admission admission = ask(ASK_CONNECT, DUE + 5 * SECOND);
     check_transition(admission.transition, STATE_HALF_OPEN, STATE_CLOSED, CAUSE_PROBES_PASSED);
@@ -167,30 +167,30 @@ static void test_answered(void) {
     CHECK(!finish(first, ended_reset, DUE, DUE).happened && state() == STATE_CLOSED);
     /* One answered, one silent. */
     fresh_open(2);
-    breaker_probe_answered(&breaker, probe(DUE));
+    breaker_call_answered(&breaker, &rule, probe(DUE));
     probe(DUE);
     CHECK(ask(ASK_CONNECT, DUE + 5 * SECOND).transition.cause == CAUSE_PROBE_TIMEOUT);
     /* One answered, one passed: the answered one may still fail. */
     fresh_open(2);
     first = probe(DUE);
-    breaker_probe_answered(&breaker, first);
+    breaker_call_answered(&breaker, &rule, first);
     CHECK(!finish(probe(DUE), ended_well, DUE, DUE).happened);
     CHECK(finish(first, ended_reset, DUE, DUE).cause == CAUSE_PROBE_FAILED);
     /* Answered, and then it ends in any way. */
     fresh_open(1);
     first = probe(DUE);
-    breaker_probe_answered(&breaker, first);
+    breaker_call_answered(&breaker, &rule, first);
     CHECK(finish(first, ended_well, DUE, DUE).cause == CAUSE_PROBES_PASSED);
     fresh_open(1);
     first = probe(DUE);
-    breaker_probe_answered(&breaker, first);
+    breaker_call_answered(&breaker, &rule, first);
     CHECK(finish(first, ended_after(0, HOUR), DUE, DUE).cause == CAUSE_PROBE_SLOW);
     fresh_open(1);
     first = probe(DUE);
-    breaker_probe_answered(&breaker, first);
+    breaker_call_answered(&breaker, &rule, first);
     CHECK(!finish(first, ended_ignored, DUE, DUE).happened && probe(DUE).permit == 1);
     /* Of another generation: nothing. */
-    breaker_probe_answered(&breaker, (struct ticket){1, 1, STANDING_COUNTED});
+    breaker_call_answered(&breaker, &rule, (struct ticket){1, 1, STANDING_COUNTED});
     CHECK(ask(ASK_CONNECT, DUE + 5 * SECOND).transition.cause == CAUSE_PROBE_TIMEOUT);
 }
 

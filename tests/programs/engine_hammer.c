@@ -34,6 +34,7 @@ static uint64_t watched_add(struct atomic64 *word, uint64_t amount);
 #define window_shape         watched_window_shape
 #define window_bucket_number watched_window_bucket_number
 #define window_covers        watched_window_covers
+#define window_is_idle       watched_window_is_idle
 #define window_add           watched_window_add
 #define window_sums          watched_window_sums
 

@@ -11,14 +11,31 @@ static uint64_t held_load(const struct atomic64 *word);
 /* The engine that every test program is linked with has functions of these names too. */
 #define breaker_finish        held_breaker_finish
 #define breaker_row           held_breaker_row
+#define breaker_note_overdue  held_breaker_note_overdue
+#define breaker_trip          held_breaker_trip
+#define breaker_capped        held_breaker_capped
+#define verdict_overdue       held_verdict_overdue
+#define verdict_judges_slow   held_verdict_judges_slow
+#define verdict_of_overdue    held_verdict_of_overdue
 #define atomic64_load_acquire held_load
 #define atomic64_load_relaxed held_load
 struct transition held_breaker_finish(struct breaker *breaker, const struct thresholds *thresholds,
                                       struct ticket ticket, const struct call_end *end, uint64_t now_ns);
 unsigned held_breaker_row(const struct breaker *breaker);
+void held_breaker_note_overdue(struct breaker *breaker, uint16_t generation, uint32_t calls, uint32_t past);
+struct transition held_breaker_trip(struct breaker *breaker, const struct thresholds *thresholds,
+                                    const struct transition *pending, uint64_t now_ns);
+struct transition held_breaker_capped(struct breaker *breaker, const struct thresholds *thresholds,
+                                      const struct transition *pending, uint64_t now_ns);
 #include "lib/verdict.c" /* NOLINT(bugprone-suspicious-include) */
 #undef breaker_finish
 #undef breaker_row
+#undef breaker_note_overdue
+#undef breaker_trip
+#undef breaker_capped
+#undef verdict_overdue
+#undef verdict_judges_slow
+#undef verdict_of_overdue
 #undef atomic64_load_acquire
 #undef atomic64_load_relaxed
 

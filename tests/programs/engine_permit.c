@@ -18,7 +18,7 @@ static void test_holder(void) {
     probe_of(PERMIT_HOLDER_MAX, DUE);
     struct ticket answered = probe_of(42, DUE), passed = probe_of(43, DUE);
     CHECK(breaker_permit_holder(&breaker, 0, &word) == PERMIT_HOLDER_MAX);
-    breaker_probe_answered(&breaker, answered);
+    breaker_call_answered(&breaker, &rule, answered);
     CHECK(breaker_permit_holder(&breaker, 1, &word) == 42);
     finish(passed, ended_well, DUE, DUE);
     CHECK(breaker_permit_holder(&breaker, 2, &word) == 0);
@@ -39,7 +39,7 @@ static void test_gone(void) {
         tickets[i] = probe_of(100 + i, DUE);
         CHECK(breaker_permit_holder(&breaker, i, &words[i]) == 100 + i);
     }
-    breaker_probe_answered(&breaker, tickets[2]);
+    breaker_call_answered(&breaker, &rule, tickets[2]);
     CHECK(!breaker_free_permit(&breaker, 2, words[2])); /* the word is not the one seen any more */
     CHECK(breaker_permit_holder(&breaker, 2, &words[2]) == 102);
     CHECK(breaker_permits(&breaker, &rule, DUE) == PERMITS_OUT);
@@ -124,6 +124,9 @@ static void test_scribbled(void) {
         atomic64_store_relaxed(&breaker.last_permit_ns, random_next(&seed));
         for (unsigned permit = 0; permit < PROBES_MAX; permit++) {
             atomic64_store_relaxed(&breaker.permits[permit], random_next(&seed));
+        }
+        if ((atomic64_load_relaxed(&breaker.control) & 7) == STATE_FORCED_OPEN) {
+            continue; /* an operator's word holds until he lifts it */
         }
         unsigned asked = 0;
         uint64_t now = START;

@@ -165,6 +165,59 @@ static void test_killed(void) {
     CHECK(make(panel, 1) == made && find(panel, 1) == made && panel_breaker(panel, made) != NULL);
 }
 
+#define MINUTE UINT64_C(60000000000)
+
+/* Only idle, CLOSED breakers without failures give up their places; whoever held one finds that it is gone. */
+static void test_recycle(void) {
+    struct panel *panel = panel_new();
+    struct thresholds rule = {.buckets = 10,
+                              .probes = 3,
+                              .window_ms = 10000,
+                              .min_calls = 1,
+                              .error_ratio = 5000,
+                              .open_for_ns = MINUTE};
+    for (unsigned i = 0; i < PANEL_BREAKERS; i++) {
+        struct breaker *breaker = panel_breaker(panel, make(panel, i));
+        breaker_adopt(breaker, &rule);
+        struct ticket ticket = breaker_admit(breaker, &rule, ASK_CONNECT, true, 0, MINUTE).ticket;
+        struct call_end end = {.outcome = i % 2 ? OUTCOME_FAILURE : OUTCOME_SUCCESS,
+                               .reason = i % 2 ? REASON_RESET : 0,
+                               .exchange = true,
+                               .started_ns = MINUTE};
+        breaker_finish(breaker, &rule, ticket, &end, MINUTE);
+    }
+    CHECK(make(panel, 1000000) == PANEL_NO_BREAKER);
+    CHECK(!panel_recycle(panel, MINUTE + MINUTE)); /* the bucket of the last call ends a second later */
+    uint64_t now = MINUTE + MINUTE + MINUTE / 60;
+    CHECK(panel_recycle(panel, now));
+    uint32_t place = make(panel, 1000000);
+    CHECK(place < PANEL_BREAKERS && place % 2 == 0 && find(panel, 1000000) == place);
+    CHECK(find(panel, place) == PANEL_NO_BREAKER); /* it was that number's */
+    struct breaker *breaker = panel_breaker(panel, place);
+    CHECK(atomic64_load_relaxed(&breaker->made) == 3 && atomic64_load_relaxed(&breaker->totals.calls) == 0);
+    CHECK(histogram_count(&breaker->histogram) == 0);
+    breaker_adopt(breaker, &rule);
+    /* Its former destination's call ends: nothing of it is seen here. */
+    struct call_end late = {.outcome = OUTCOME_FAILURE, .reason = REASON_RESET, .started_ns = MINUTE};
+    breaker_finish(breaker, &rule, (struct ticket){0, 0, STANDING_COUNTED}, &late, now);
+    CHECK(breaker_view(breaker, now).state == STATE_CLOSED && breaker_view(breaker, now).sums.calls == 0);
+    /* The failed ones are OPEN, and stay. All others can be had, each once, and found again. */
+    unsigned had = 1;
+    for (unsigned i = 1; i < PANEL_BREAKERS * 2; i++) {
+        if (panel_recycle(panel, now)) {
+            uint32_t given = make(panel, 1000000 + i);
+            CHECK(given % 2 == 0 && find(panel, 1000000 + i) == given);
+            struct breaker *taken = panel_breaker(panel, given);
+            breaker_adopt(taken, &rule);
+            struct ticket ticket = breaker_admit(taken, &rule, ASK_CONNECT, true, 0, now).ticket;
+            struct call_end end = {.outcome = OUTCOME_SUCCESS, .exchange = true, .started_ns = now};
+            breaker_finish(taken, &rule, ticket, &end, now);
+            had++;
+        }
+    }
+    CHECK(had == PANEL_BREAKERS / 2 || had == PANEL_BREAKERS / 2 + 1);
+}
+
 static void test_scribbled(void) {
     struct panel *panel = panel_new();
     uint32_t random = 1;
@@ -173,7 +226,9 @@ static void test_scribbled(void) {
         atomic64_store_relaxed(&panel->index[i], (uint64_t)random << 32 | (random ^ 0x5a5a5a5a));
     }
     for (unsigned i = 0; i < 1000; i++) {
-        CHECK(find(panel, i) == PANEL_NO_BREAKER && make(panel, i) == PANEL_NO_BREAKER);
+        CHECK(find(panel, i) == PANEL_NO_BREAKER);
+        uint32_t made = make(panel, i); /* a cell that names no place at all is free again */
+        CHECK(made == find(panel, i));
     }
     /* A counter that says too much, and one that says too little. */
     panel = panel_new();
@@ -194,8 +249,9 @@ static void test_scribbled(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct test_case cases[] = {
-        {"make", test_make}, {"race", test_race},     {"threads", test_threads},    {"losers", test_losers},
-        {"full", test_full}, {"killed", test_killed}, {"scribbled", test_scribbled}};
+    static const struct test_case cases[] = {{"make", test_make},           {"race", test_race},
+                                             {"threads", test_threads},     {"losers", test_losers},
+                                             {"full", test_full},           {"killed", test_killed},
+                                             {"scribbled", test_scribbled}, {"recycle", test_recycle}};
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

@@ -10,6 +10,11 @@ static const char *const SEEDS[] = {
     "[a]\nmatch = unix:///run/mysqld/*.sock, dns://*.internal, unix://@x # c\nlike = b\n[b]\nlike = "
     "c\n[c]\nlike = "
     "d\n[d]\nerror_ratio = 0.5\nconsecutive_errors = off\nmin_calls = 1000000\n",
+    "[default]\nscope = rule\nwarmup = 1m\nslow_exempt = Mon-Fri 14:00-14:10 +08:00, 22:00-2:00 , Sat "
+    "0:00-24:00 "
+    "-3:30\n[a]\nmatch = dns://*, *\nmax_open = 50%\nopen_backoff = 1.5\nopen_max = 10m\n",
+    "[b]\nmatch = b\nlike = c\nopen_for = 20s\nopen_jitter = 0\nforget_after = 720h\n[c]\nerror_count = "
+    "5\nmax_in_flight = 100\nscope = name\nslow_exempt = off\nslow_call = 1s\nopen_max = 20s\n",
     "[x]\nmatch = a\nbuckets = 60\nopen_for = 1.5s\nprobe_timeout = 2m\nrefuse_with = "
     "ETIMEDOUT\nmin_slow_calls = "
     "1\nslow_call = off\n[y]\nmatch=[::1]/128:1-65535,10.0.0.5\n",
@@ -41,6 +46,11 @@ static const char *const PIECES[] = {"[",
                                      "\xff",
                                      "\xc2\x9b",
                                      " ",
+                                     "+14:00",
+                                     "Sun-Mon ",
+                                     "24:00",
+                                     "23:59-",
+                                     "open_max = ",
                                      "window = ",
                                      "probes = 1\n",
                                      "[r]\nmatch = *\n"};
@@ -122,6 +132,7 @@ static void check_one(const char *text, size_t length, const char *included, siz
     sources.source[0] = (struct rules_source){"t", bytes[0], length};
     sources.source[1] = (struct rules_source){"inc", bytes[1], included_length};
     bool good = rules_parse(&sources, &ruleset, &notes, scratch);
+    rules_warn(scratch);
     CHECK(good == (notes.errors == 0));
     CHECK(notes.count <= RULES_NOTES && notes.count <= notes.errors + notes.warnings);
     for (size_t i = 0; i < notes.count; i++) {

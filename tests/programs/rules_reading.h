@@ -17,7 +17,9 @@ static struct rules_sources sources;
 static inline bool read_bytes(const char *bytes, size_t size) {
     sources.count = 1;
     sources.source[0] = (struct rules_source){"t", bytes, size};
-    return rules_parse(&sources, &ruleset, &notes, scratch);
+    bool good = rules_parse(&sources, &ruleset, &notes, scratch);
+    rules_warn(scratch);
+    return good;
 }
 
 static inline bool read_text(const char *text) {
@@ -56,6 +58,19 @@ static inline void expect_notes(const char *text, const char *wanted) {
         exit(1);
     }
 }
+
+/* A text and what is said of it. */
+struct message_case {
+    const char *text;
+    const char *notes; /* "" = nothing is said */
+};
+
+static inline void check_messages(const struct message_case *cases, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        expect_notes(cases[i].text, cases[i].notes);
+    }
+}
+#define CHECK_MESSAGES(cases) check_messages(cases, sizeof(cases) / sizeof((cases)[0]))
 
 /* Prints the rules just read into bytes, which are returned; the size goes to *size. */
 static inline const char *print_rules(size_t *size) {

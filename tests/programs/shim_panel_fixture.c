@@ -4,8 +4,10 @@
  *
  *   make RULE DESTINATION [NAME]         the breaker that the lines below are about
  *   call OUTCOME MS [COUNT] [connect]    "success", "ignored", or a reason: "refused"; 150 ms apart
+ *   flight MS [COUNT]                    calls that began so long ago and are still outstanding
+ *   force STATE                          "open", "off", "auto": an operator's word
  *   protocol NAME                        "http", "redis"
- *   event KIND                           "attached", "table_full"
+ *   event KIND                           "attached", "table_full", "forgotten"
  *   scribble SEED                        noise over everything but the panel's name
  */
 #include "lib/panel.h"
@@ -37,34 +39,15 @@ static void fail(const char *what) {
     exit(1);
 }
 
-static struct endpoint read_endpoint(const char *destination, const char **name) {
-    static char host[256];
-    uint8_t bytes[16];
-    bool ipv6;
-    unsigned port;
-    *name = NULL;
-    if (strncmp(destination, "unix://", 7) == 0 || strncmp(destination, "dns://", 6) == 0) {
-        bool is_unix = destination[0] == 'u';
-        *name = destination + (is_unix ? 7 : 6);
-        return endpoint_named(is_unix ? SCHEME_UNIX : SCHEME_DNS, *name, strlen(*name));
-    }
-    const char *colon = strrchr(destination, ':');
-    if (strncmp(destination, "tcp://", 6) != 0 || sscanf(colon + 1, "%u", &port) != 1) {
-        fail("no such destination");
-    }
-    snprintf(host, sizeof host, "%.*s", (int)(colon - destination - 6), destination + 6);
-    if (!endpoint_parse_address(host, strlen(host), bytes, &ipv6)) {
-        fail("no such address");
-    }
-    return ipv6 ? endpoint_ipv6(SCHEME_TCP, bytes, (uint16_t)port, 0)
-                : endpoint_ipv4(SCHEME_TCP, bytes, (uint16_t)port);
-}
-
 static void make(struct fixture *fixture, const char *rule, const char *destination, const char *name) {
-    const char *endpoint_name;
+    char endpoint_name[ENDPOINT_NAME_MAX + 1] = "";
     uint64_t version;
     struct panel *panel = fixture->attachment.panel;
-    struct endpoint endpoint = read_endpoint(destination, &endpoint_name);
+    struct endpoint endpoint = endpoint_any();
+    if (strcmp(destination, "*") != 0 &&
+        !endpoint_parse(destination, strlen(destination), &endpoint, endpoint_name)) {
+        fail("no such destination");
+    }
     const struct ruleset *rules = load_rules_in_force(panel, &version);
     uint32_t found = ruleset_find(rules, rule);
     fixture->thresholds =
@@ -79,11 +62,18 @@ static void make(struct fixture *fixture, const char *rule, const char *destinat
     fixture->now_ns = clock_monotonic_ns() - PAST_NS;
 }
 
+/* A trip that rests on calls that hang is made; one that max_open may forbid is not. */
 static void note(struct fixture *fixture, const struct transition *transition) {
-    if (!transition->happened) {
+    struct transition settled = *transition;
+    if (transition->pending && transition->needs_share) {
+        settled = breaker_capped(fixture->breaker, &fixture->thresholds, transition, fixture->now_ns);
+    } else if (transition->pending) {
+        settled = breaker_trip(fixture->breaker, &fixture->thresholds, transition, fixture->now_ns);
+    }
+    if (!settled.happened) {
         return;
     }
-    struct event event = event_of_transition(transition, fixture->index, fixture->thresholds.window_ms);
+    struct event event = event_of_transition(&settled, fixture->index, fixture->thresholds.window_ms);
     event.unix_ns = clock_unix_ns();
     event.pid = (uint32_t)getpid();
     journal_append(&fixture->attachment.panel->journal, &event);
@@ -115,6 +105,32 @@ static void call(struct fixture *fixture, const char *outcome, unsigned response
     }
 }
 
+/* Calls that are still outstanding, as a process shows them, and as the last count of overdue ones has them. */
+static void fly(struct fixture *fixture, unsigned age_ms, long count) {
+    struct panel *panel = fixture->attachment.panel;
+    uint32_t slot = fixture->attachment.slot;
+    uint64_t now_ns = clock_monotonic_ns(), age_ns = age_ms * UINT64_C(1000000);
+    struct breaker_view view = breaker_view(fixture->breaker, now_ns);
+    struct flight flight = {fixture->index, view.generation, true, true, now_ns - age_ns};
+    for (long i = 0; i < count; i++) {
+        uint64_t end = atomic64_load_relaxed(&panel->flights[slot].end);
+        atomic64_store_relaxed(&panel->flights[slot].words[end], flight_word(flight));
+        atomic64_store_relaxed(&panel->flights[slot].end, end + 1);
+    }
+    atomic64_set_bits_release(&panel->overdue.flying[slot / 64], UINT64_C(1) << slot % 64);
+    if (fixture->thresholds.slow_written && age_ns > fixture->thresholds.slow_call_ns) {
+        breaker_note_overdue(fixture->breaker, view.generation, (uint32_t)count, (uint32_t)count);
+    }
+}
+
+static void force(struct fixture *fixture, const char *word) {
+    enum breaker_state state = strcmp(word, "open") == 0  ? STATE_FORCED_OPEN
+                               : strcmp(word, "off") == 0 ? STATE_DISABLED
+                                                          : STATE_CLOSED;
+    struct transition transition = breaker_force(fixture->breaker, state, fixture->now_ns);
+    note(fixture, &transition);
+}
+
 static void append_event(struct fixture *fixture, const char *kind) {
     struct event event = {
         .unix_ns = clock_unix_ns(),
@@ -123,6 +139,12 @@ static void append_event(struct fixture *fixture, const char *kind) {
         .breaker = PANEL_NO_BREAKER,
         .pid = (uint32_t)getpid(),
     };
+    if (strcmp(kind, "forgotten") == 0) {
+        event.kind = EVENT_TRANSITION;
+        event.breaker = fixture->index;
+        event.from = STATE_OPEN;
+        event.cause = CAUSE_FORGOTTEN;
+    }
     journal_append(&fixture->attachment.panel->journal, &event);
 }
 
@@ -142,6 +164,8 @@ static void scribble(struct panel *panel, uint64_t seed) {
     scribble_over(panel->processes, sizeof panel->processes, &noise);
     scribble_over(&panel->journal.next, sizeof panel->journal.next, &noise);
     scribble_over(panel->journal.entries, sizeof panel->journal.entries, &noise);
+    scribble_over(panel->overdue.flying, sizeof panel->overdue.flying, &noise);
+    scribble_over(panel->flights, 4 * sizeof *panel->flights, &noise);
     scribble_over(panel->breakers, 50 * sizeof *panel->breakers, &noise);
     scribble_over(&panel->rules, offsetof(struct panel_rules, buffers), &noise);
     scribble_over(panel->rules.buffers[seed % PANEL_RULESETS], PANEL_RULESET_BYTES, &noise);
@@ -161,6 +185,10 @@ static void obey(struct fixture *fixture, char *line) {
         for (long n = words[3] ? strtol(words[3], NULL, 10) : 1; n > 0; n--) {
             call(fixture, words[1], (unsigned)strtoul(words[2], NULL, 10), words[4] != NULL);
         }
+    } else if (count >= 2 && strcmp(words[0], "flight") == 0) {
+        fly(fixture, (unsigned)strtoul(words[1], NULL, 10), words[2] ? strtol(words[2], NULL, 10) : 1);
+    } else if (count == 2 && strcmp(words[0], "force") == 0) {
+        force(fixture, words[1]);
     } else if (count == 2 && strcmp(words[0], "protocol") == 0) {
         atomic64_store_relaxed(&fixture->breaker->protocol_seen,
                                strcmp(words[1], "http") == 0 ? PROTOCOL_HTTP : PROTOCOL_REDIS);
