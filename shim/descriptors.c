@@ -1,6 +1,9 @@
 #include "shim/descriptors.h"
 
 #include "shim/guest.h"
+#include "shim/raw.h"
+
+#include <sys/mman.h>
 
 /* As many connections as descriptors: each has its home at the number that first names it. */
 #define CONNECTIONS DESCRIPTORS
@@ -14,12 +17,25 @@
 #define REFERENCES_ENDING REFERENCES_MASK
 
 struct atomic64 descriptors[DESCRIPTORS];
-static struct connection connections[CONNECTIONS];
+/* Mapped by descriptors_begin, not part of the object: a program whose memory is limited must be able to load it. */
+static struct connection *connections;
 static struct atomic64 highest; /* descriptor_end() */
 
 static struct connection *connection_in(uint64_t word) {
     uint64_t slot = word & DESCRIPTOR_SLOT_MASK;
     return slot != 0 && slot <= CONNECTIONS ? &connections[slot - 1] : NULL;
+}
+
+bool descriptors_begin(void) {
+    long memory = raw_call6(RAW_MMAP, 0, CONNECTIONS * sizeof(struct connection), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw_failed(memory)) {
+        return false;
+    }
+    /* A page at a time: a program with three connections is not to get two megabytes for them. */
+    raw_call3(SYS_madvise, memory, CONNECTIONS * sizeof(struct connection), MADV_NOHUGEPAGE);
+    connections = (struct connection *)(uintptr_t)memory;
+    return true;
 }
 
 struct connection *descriptor_connection(int fd, uint32_t *use) {

@@ -36,6 +36,9 @@ extern struct atomic64 descriptors[DESCRIPTORS];
 
 #define DESCRIPTOR_SLOT_MASK UINT64_C(0xffffff)
 
+/* Maps the table of connections. Called once, by the constructor, before anything is noted. False without memory. */
+bool descriptors_begin(void);
+
 /* True when fd is a tracked connection: one load. */
 static inline bool descriptor_is_tracked(int fd) {
     return (unsigned)fd < DESCRIPTORS &&

@@ -85,7 +85,8 @@ static enum badge_state attach(void) {
     if (!map_pid_page()) {
         return BADGE_OLD_KERNEL;
     }
-    return panel_attach(&guest.attachment, &guest.environment) < 0 ? BADGE_NO_MEMORY : BADGE_ACTIVE;
+    bool well = panel_attach(&guest.attachment, &guest.environment) == 0 && descriptors_begin();
+    return well ? BADGE_ACTIVE : BADGE_NO_MEMORY;
 }
 
 static void wear_badge(enum badge_state state) {
