@@ -58,6 +58,10 @@ void load_close(struct load *load);
  * this process's, for the journal. */
 void load_refresh(struct panel *panel, const struct environment *environment, uint32_t pid);
 
+/* For the command: as load_refresh, and where path is not NULL that file becomes the panel's. What has become of it is
+ * in panel->rules. False, and nothing done, while another process is loading. */
+bool load_change_file(struct panel *panel, const char *path, uint32_t pid);
+
 /* The root directory is the one that the rules file's path is meant in: called once, by the constructor. */
 void load_remember_root(void);
 

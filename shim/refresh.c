@@ -224,6 +224,25 @@ void load_refresh(struct panel *panel, const struct environment *environment, ui
     claim_release(rules, &claim);
 }
 
+bool load_change_file(struct panel *panel, const char *path, uint32_t pid) {
+    struct panel_rules *rules = &panel->rules;
+    struct claim claim;
+    built_in_rules();
+    if (!claim_take(rules, &claim)) {
+        return false;
+    }
+    if (path != NULL) {
+        copy_text(rules->file, sizeof rules->file, path);
+        /* Releases the path, as in settle_file. */
+        atomic64_store_release(&rules->named, 1);
+    }
+    if (path != NULL || !is_unchanged(rules)) {
+        reload(panel, &claim, pid);
+    }
+    claim_release(rules, &claim);
+    return true;
+}
+
 /* --- while the program runs --------------------------------------------------------------------------- */
 
 /* The root directory as the constructor saw it: after a chroot the path would name another file. */

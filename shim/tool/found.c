@@ -130,6 +130,25 @@ static bool is_selected(const struct found_panel *panel, const char *selector) {
     return strcmp(panel->name, name) == 0;
 }
 
+/* Whether the segment holds a panel of that name in another layout. Magic, layout and name lie where they are in each. */
+static bool is_other_layout(const struct segment *segment, const char *name) {
+    if ((segment->mode & SHM_DEST) || segment->size_bytes < offsetof(struct panel, processes) ||
+        !is_ours(segment)) {
+        return false;
+    }
+    const void *address = shmat(segment->id, NULL, SHM_RDONLY);
+    if (address == (void *)-1) { // NOLINT(performance-no-int-to-ptr): as shmat says it
+        return false;
+    }
+    const struct panel *panel = address;
+    char called[PANEL_NAME_MAX];
+    copy_bounded(called, sizeof called, panel->name, PANEL_NAME_MAX);
+    bool other = atomic64_load_relaxed(&panel->magic) == PANEL_MAGIC &&
+                 atomic64_load_relaxed(&panel->layout) != PANEL_LAYOUT && strcmp(called, name) == 0;
+    shmdt(address);
+    return other;
+}
+
 /* Attaches the segment where it is a panel of ours that was asked for. */
 static bool open_segment(const struct segment *segment, const char *selector, struct found_panel *panel) {
     if ((segment->mode & SHM_DEST) || segment->size_bytes != sizeof(struct panel) || !is_ours(segment)) {
@@ -200,6 +219,23 @@ bool found_open(struct found *found, const char *selector) {
         qsort(found->panels, found->count, sizeof *found->panels, compare_panels);
     }
     return true;
+}
+
+size_t found_other_layouts(const struct found_panel *found) {
+    FILE *list = fopen(SHARED_MEMORY_LIST, "re");
+    size_t others = 0;
+    char line[512];
+    while (list && fgets(line, sizeof line, list)) {
+        struct segment segment;
+        others += read_segment(line, &segment) && segment.attached > 0 && segment.maker == found->user_id &&
+                  is_of_group(&segment) == (found->group[0] != 0) &&
+                  (!found->group[0] || segment.group == found->group_id) &&
+                  is_other_layout(&segment, found->name);
+    }
+    if (list) {
+        fclose(list);
+    }
+    return others;
 }
 
 void found_close(struct found *found) {

@@ -38,6 +38,9 @@ struct found {
 bool found_open(struct found *found, const char *selector);
 void found_close(struct found *found);
 
+/* How many panels of the same name and owner there are that another version of cutout has made, for itself. */
+size_t found_other_layouts(const struct found_panel *panel);
+
 /* The number of a group that is given by its name or its number. False when there is none. */
 bool found_group(const char *text, uint32_t *group_id);
 

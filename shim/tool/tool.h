@@ -24,6 +24,9 @@ int command_doctor(int count, char **words);
 int command_panels(int count, char **words);
 int command_record(int count, char **words);
 int command_replay(int count, char **words);
+int command_set(int count, char **words);
+int command_reset(int count, char **words);
+int command_reload(int count, char **words);
 
 /* "cutout: message" and a line feed on standard error. Text from outside goes through shown() (output.h). */
 __attribute__((format(printf, 1, 2))) void tool_error(const char *format, ...);
