@@ -42,6 +42,13 @@ static void gather_totals(struct breaker_facts *facts, const struct breaker_tota
     facts->opened = atomic64_load_relaxed(&totals->opened);
 }
 
+static void gather_latency(struct breaker_facts *facts, const struct histogram *histogram) {
+    facts->p50_ns = histogram_quantile_ns(histogram, 500000);
+    facts->p90_ns = histogram_quantile_ns(histogram, 900000);
+    facts->p99_ns = histogram_quantile_ns(histogram, 990000);
+    facts->longest_ns = histogram_longest_ns(histogram);
+}
+
 /* How the breaker's rule judges now; a rule that is gone from the file judges nothing. Look-ups that no rule
  * names are only observed. */
 static void gather_rule(struct breaker_facts *facts, const struct panel *panel, uint8_t scheme) {
@@ -140,6 +147,8 @@ bool facts_gather(struct breaker_facts *facts, const struct found_panel *panel, 
                           (facts->in_force && facts->thresholds.gate == GATE_CONNECT);
     facts->since_unix_ns = moment_unix_ns(moment, facts->view.since_ns);
     gather_totals(facts, &breaker->totals);
+    gather_latency(facts, &breaker->histogram);
+    facts->override = overridden_breaker(panel->attachment.panel, breaker, moment->monotonic_ns);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/breaker.h"
 #include "rules/ruleset.h"
 #include "shim/tool/found.h"
+#include "shim/tool/overridden.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,11 +29,14 @@ struct breaker_facts {
     const char *mode;     /* "enforce", "observe", "off" */
     const char *protocol; /* NULL: none recognised */
     struct breaker_view view;
-    unsigned row;           /* failures in a row */
-    uint32_t in_flight;     /* calls outstanding, of living processes */
-    uint64_t warm_left_ns;  /* of its warm-up; 0 where it is over */
-    bool exempt;            /* the time of day is one of slow_exempt's */
-    bool gate_connect;      /* it rejects connects only, or would */
+    unsigned row;               /* failures in a row */
+    uint32_t in_flight;         /* calls outstanding, of living processes */
+    uint64_t warm_left_ns;      /* of its warm-up; 0 where it is over */
+    bool exempt;                /* the time of day is one of slow_exempt's */
+    bool gate_connect;          /* it rejects connects only, or would */
+    struct overridden override; /* an operator's word on it */
+    /* Response times since the breaker was made; all 0 before the first call. */
+    uint64_t p50_ns, p90_ns, p99_ns, longest_ns;
     uint64_t since_unix_ns; /* when its state last changed, 0 = never */
     /* Since the breaker was made. */
     uint64_t calls, errors, slow, ignored, rejected, busy, would_reject, late_reads, opened;

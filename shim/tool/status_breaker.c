@@ -16,6 +16,13 @@ static const char *number(uint64_t value, char text[24]) {
 
 static void print_identity(const struct found_panel *panel, const struct breaker_facts *facts,
                            const struct moment *moment) {
+    if (facts->override.says != OVERRIDE_NONE) {
+        const char *scope = facts->override.scope;
+        printf("override     %s, said of %s\n", overridden_text(&facts->override),
+               strcmp(scope, "all") == 0    ? "everything"
+               : strcmp(scope, "rule") == 0 ? "the rule"
+                                            : "this destination");
+    }
     printf("destination  %s\n", facts->destination);
     if (facts->name[0]) {
         printf("name         %s\n", shown(facts->name));
@@ -136,6 +143,20 @@ static void print_open_time(const struct thresholds *thresholds) {
            shown_duration(thresholds->probe_timeout_ns), shown_duration(thresholds->forget_after_ns));
 }
 
+/* Milliseconds, as fine as the histogram is. */
+static const char *latency(uint64_t ns, char text[24]) {
+    uint64_t us = ns / 1000;
+    unsigned digits = us < 10000 ? 2 : us < 100000 ? 1 : 0;
+    uint64_t unit = digits == 2 ? 10 : digits == 1 ? 100 : 1000;
+    uint64_t value = (us + unit / 2) / unit, scale = 1000 / unit;
+    if (digits == 0) {
+        snprintf(text, 24, "%" PRIu64 "ms", value);
+    } else {
+        snprintf(text, 24, "%" PRIu64 ".%0*" PRIu64 "ms", value / scale, (int)digits, value % scale);
+    }
+    return text;
+}
+
 static void print_rest(const struct breaker_facts *facts) {
     if (facts->in_force) {
         print_open_time(&facts->thresholds);
@@ -145,6 +166,11 @@ static void print_rest(const struct breaker_facts *facts) {
     printf("             rejected %" PRIu64 " (busy %" PRIu64 "), would_reject %" PRIu64
            ", late_reads %" PRIu64 ", opened %" PRIu64 "\n",
            facts->rejected, facts->busy, facts->would_reject, facts->late_reads, facts->opened);
+    if (facts->longest_ns > 0) {
+        char p50[24], p90[24], p99[24], longest[24];
+        printf("latency      p50 %s, p90 %s, p99 %s, max %s\n", latency(facts->p50_ns, p50),
+               latency(facts->p90_ns, p90), latency(facts->p99_ns, p99), latency(facts->longest_ns, longest));
+    }
 }
 
 void status_print_breaker(const struct found_panel *panel, uint32_t breaker, const struct moment *moment) {

@@ -18,6 +18,22 @@ static void print_rules(struct json *json, const struct panel *panel) {
     json_end_object(json);
 }
 
+static void print_override(struct json *json, const struct overridden *override) {
+    if (override->says == OVERRIDE_NONE) {
+        json_null(json, "override");
+        return;
+    }
+    json_begin_object(json, "override");
+    json_string(json, "to", override_name(override->says));
+    if (override->left_ns == UINT64_MAX) {
+        json_null(json, "for_ms");
+    } else {
+        json_number(json, "for_ms", (override->left_ns + MILLISECOND_NS - 1) / MILLISECOND_NS);
+    }
+    json_string(json, "scope", override->scope);
+    json_end_object(json);
+}
+
 static void print_process(struct json *json, const struct process *process, bool withheld) {
     char text[PANEL_PATH_MAX];
     uint64_t mode = atomic64_load_relaxed(&process->mode);
@@ -141,6 +157,16 @@ static void print_counts(struct json *json, const struct breaker_facts *facts) {
     json_end_object(json);
 }
 
+/* Since the breaker was made. */
+static void print_latency(struct json *json, const struct breaker_facts *facts) {
+    json_begin_object(json, "latency_ms");
+    print_milliseconds(json, "p50", facts->p50_ns);
+    print_milliseconds(json, "p90", facts->p90_ns);
+    print_milliseconds(json, "p99", facts->p99_ns);
+    print_milliseconds(json, "max", facts->longest_ns);
+    json_end_object(json);
+}
+
 static void print_breaker(struct json *json, const struct breaker_facts *facts) {
     json_begin_object(json, NULL);
     json_string(json, "rule", facts->rule);
@@ -151,6 +177,7 @@ static void print_breaker(struct json *json, const struct breaker_facts *facts) 
         json_string(json, "mode", facts->mode);
         json_string(json, "scope", facts_scope_name(facts->thresholds.scope));
     }
+    print_override(json, &facts->override);
     json_string(json, "state", breaker_state_name(facts->view.state));
     json_string(json, "gate", facts->gate_connect ? "connect" : "request");
     json_time(json, "since", facts->since_unix_ns);
@@ -160,6 +187,7 @@ static void print_breaker(struct json *json, const struct breaker_facts *facts) 
         json_null(json, "retry_in_ms");
     }
     print_counts(json, facts);
+    print_latency(json, facts);
     json_end_object(json);
 }
 
@@ -172,6 +200,8 @@ static void print_panel(struct json *json, const struct status_panel *selected, 
         json_string(json, "group", found->group);
     }
     json_bool(json, "shared", true); /* what is private cannot be seen from here */
+    struct overridden all = overridden_all(found->attachment.panel, moment->monotonic_ns);
+    print_override(json, &all);
     print_rules(json, found->attachment.panel);
     print_processes(json, found);
     json_number(json, "unprotected", atomic64_load_relaxed(&found->attachment.panel->unprotected));

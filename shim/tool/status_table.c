@@ -154,11 +154,12 @@ static void print_processes(const struct found_panel *found) {
     }
 }
 
-static void print_heading(const struct found_panel *found) {
+static void print_heading(const struct found_panel *found, const struct moment *moment) {
     const struct panel *panel = found->attachment.panel;
     uint32_t processes = found_processes(found);
     printf("panel %s of %s, shared, %" PRIu32 " process%s attached\n", shown(found->name),
            shown(found_whose(found)), processes, processes == 1 ? "" : "es");
+    overridden_print(found, moment->monotonic_ns);
     print_rules(panel);
     print_processes(found);
     uint64_t unprotected = atomic64_load_relaxed(&panel->unprotected);
@@ -175,7 +176,7 @@ static void print_heading(const struct found_panel *found) {
 }
 
 void status_print_table(const struct status_panel *selected, const struct moment *moment) {
-    print_heading(selected->panel);
+    print_heading(selected->panel, moment);
     if (selected->count == 0) {
         puts("no destination has been called yet");
         return;
