@@ -19,12 +19,13 @@
 
 /* What became of the guest. */
 enum badge_state {
-    BADGE_NOT_BEGUN = 0, /* its constructor has not run */
+    BADGE_NOT_BEGUN = 0, /* its constructor has not run, or found that it was opened and not preloaded */
     BADGE_ACTIVE,        /* there is a panel and everything is set up */
     BADGE_DISABLED,      /* CUTOUT_DISABLE=1 */
     BADGE_OFF,           /* CUTOUT_MODE=off */
     BADGE_OLD_KERNEL,    /* no MADV_WIPEONFORK */
-    BADGE_NO_MEMORY      /* not even private memory for a panel */
+    BADGE_NO_MEMORY,     /* not even private memory for a panel */
+    BADGE_COPY           /* another copy of it is preloaded behind it, and does the work */
 };
 
 struct badge {

@@ -5,7 +5,9 @@
 #include "shim/load.h"
 #include "shim/overdue.h"
 #include "shim/raw.h"
+#include "shim/real.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -74,17 +76,31 @@ static void note_made(struct panel *panel, uint32_t pid) {
     journal_append(&panel->journal, &event);
 }
 
+static bool has_copy_behind(void) {
+    const int error = errno;
+    const bool answered = REAL(guest_prctl)(GUEST_PRCTL, 0, 0, 0, 0) == GUEST_PRCTL;
+    errno = error;
+    return answered;
+}
+
 /* Finds out whether the guest is to do anything here, and if so attaches its panel. */
 static enum badge_state attach(void) {
+    if (!real_is_preloaded()) {
+        return BADGE_NOT_BEGUN;
+    }
     if (guest.environment.disabled) {
         return BADGE_DISABLED;
     }
     if (guest.environment.mode == 1 + MODE_OFF) {
         return BADGE_OFF;
     }
+    if (has_copy_behind()) {
+        return BADGE_COPY;
+    }
     if (!map_pid_page()) {
         return BADGE_OLD_KERNEL;
     }
+    clock_check();
     bool well = panel_attach(&guest.attachment, &guest.environment) == 0 && descriptors_begin();
     return well ? BADGE_ACTIVE : BADGE_NO_MEMORY;
 }
@@ -180,8 +196,10 @@ bool guest_has_mode(uint8_t *mode) {
 
 void call_sandbox_begins(void) {
     atomic64_add_relaxed(&guest.badge.sandboxed, 1);
+    clock_allow_kernel(false);
 }
 
 void call_sandbox_failed(void) {
     atomic64_add_relaxed(&guest.badge.sandboxed, UINT64_MAX);
+    clock_allow_kernel(!guest_is_sandboxed());
 }

@@ -23,6 +23,10 @@ struct guest {
 
 extern struct guest guest;
 
+/* An option of prctl that no kernel has. A copy of this library answers it with the option itself: so one copy learns of
+ * another that is preloaded behind it, and leaves the work to that. */
+#define GUEST_PRCTL 0x6375
+
 /* The process as the kernel sees it: its PID in a page that is zero in a forked child (MADV_WIPEONFORK), and the same
  * page in a vfork child, which shares this memory but has descriptors of its own. */
 extern struct atomic64 *guest_pid;

@@ -7,6 +7,7 @@
  * puts it back, and what another thread has written there in between is lost. */
 #include "shim/call.h"
 #include "shim/entry.h"
+#include "shim/guest.h"
 #include "shim/raw.h"
 #include "shim/real.h"
 
@@ -19,6 +20,9 @@ int watched_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 long watched_syscall(long number, long a, long b, long c, long d, long e);
 
 int watched_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
+    if (option == GUEST_PRCTL) {
+        return GUEST_PRCTL;
+    }
     call_sandbox_begins();
     const int result = REAL(guest_prctl)(option, a, b, c, d);
     if (result < 0) {
@@ -80,7 +84,7 @@ long watched_syscall(long number, long a, long b, long c, long d, long e) {
     return REAL(guest_syscall)(number, a, b, c, d, e, 0);
 }
 
-ENTRY(prctl, guest_prctl, watched_prctl, 5, WATCHES(PR_SET_SECCOMP));
+ENTRY(prctl, guest_prctl, watched_prctl, 5, WATCHES(PR_SET_SECCOMP) WATCHES(GUEST_PRCTL));
 ENTRY(syscall, guest_syscall, watched_syscall, 6,
       WATCHES(SYS_close) WATCHES(SYS_close_range) WATCHES(SYS_seccomp) WATCHES(SYS_prctl) WATCHES(SYS_dup)
           WATCHES_DUP2 WATCHES(SYS_dup3));

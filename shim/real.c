@@ -76,6 +76,15 @@ bool real_find(struct real *real) {
     return true;
 }
 
+/* A name that every libc has and hardly any other library. */
+bool real_is_preloaded(void) {
+    const int error = errno;
+    const bool found = real_find(&real_recvmmsg);
+    const void *first = found ? dlsym(RTLD_DEFAULT, real_recvmmsg.name) : NULL;
+    errno = error;
+    return first != NULL && (uintptr_t)first != atomic_address_load_relaxed(&real_recvmmsg.next);
+}
+
 long real_result(long result) {
     if (!raw_failed(result)) {
         return result;

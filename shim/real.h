@@ -100,6 +100,10 @@ extern struct real real_epoll_pwait2, real___poll_chk, real___ppoll_chk;
 extern struct real real_getaddrinfo, real_gethostbyname, real_gethostbyname2, real_gethostbyname_r,
     real_gethostbyname2_r;
 
+/* True when this object stands before libc in the program's order of search, as a preload does and what was opened by
+ * dlopen does not. */
+bool real_is_preloaded(void);
+
 /* For the stand-ins: finds the next definition and puts it into the word. False when there is none or it must
  * not be looked for now. errno stays. */
 bool real_find(struct real *real);

@@ -71,8 +71,9 @@ static bool print_state(const struct running *running, struct findings *findings
         [BADGE_DISABLED] = "it does nothing: CUTOUT_DISABLE=1",
         [BADGE_OFF] = "it does nothing: CUTOUT_MODE=off",
         [BADGE_OLD_KERNEL] = "it does nothing: the kernel cannot tell it a forked child (before Linux 4.14)",
-        [BADGE_NO_MEMORY] = "it does nothing: a panel would take too much of its address space (ulimit -v), "
-                            "or could not be had"};
+        [BADGE_NO_MEMORY] = ("it does nothing: a panel would take too much of its address space (ulimit -v), "
+                             "or could not be had"),
+        [BADGE_COPY] = "it does nothing: it leaves the work to another copy of it"};
     uint64_t state = running->badge_known ? atomic64_load_relaxed(&running->badge.state) : BADGE_ACTIVE;
     bool mapped = running->segment_count || running->has_private;
     if (state == BADGE_ACTIVE && (running->badge_known || mapped)) {
