@@ -106,6 +106,25 @@ mode = observe'
     expect_breaker "$(here)" '"\(.total.calls) \(.total.errors)"' "3 1"
 }
 
+@test "many threads and processes of 32 bits count exactly, and contend for one breaker, as those of 64 do" {
+    local program
+    for program in engine_hammer engine_contend engine_race; do
+        "${CC:-cc}" -m32 -march=i686 -std=gnu11 -D_GNU_SOURCE -I"$ROOT" -O2 -o "$program" "$PROGRAMS/$program.c" \
+            "$BUILD"/obj32/{lib,rules}/*.o -pthread
+        "${LIMIT[@]}" "./$program" >"$program.out" || fail "$program:" "$(cat "$program.out")"
+    done
+}
+
+@test "doctor reads what a 32-bit process says of itself" {
+    narrow filter guest_filter.c
+    background env LD_PRELOAD="$EITHER" ./filter >filter.out
+    retry_until 10 grep -q in filter.out
+    run cutout doctor "$STARTED_PID"
+    expect "$status" 1 "exit status"
+    expect_match "$output" "library +$PLACE/lib32/libcutout.so"$'\n'"version +[0-9.]+"$'\n'"panel +$CUTOUT_PANEL, shared by 1 process now"
+    expect_match "$output" "sandbox +it has installed a system-call filter.*verdict +is protected in part"
+}
+
 @test "cutout run protects 32-bit programs, and programs of the other size that they start" {
     narrow narrow client_plain.c
     start_server
