@@ -7,7 +7,7 @@ load helpers
 load panel_fixture
 
 ROOT=$BATS_TEST_DIRNAME/..
-COMMANDS=(run status events rules doctor panels)
+COMMANDS=(run status events set reset reload rules doctor panels)
 # What LD_PRELOAD holds: the library for 32-bit programs may have been built beside the other.
 PRELOADED=$SHIM
 [[ ! -e $BUILD/lib32 ]] || PRELOADED=$BUILD/'$LIB'/libcutout.so

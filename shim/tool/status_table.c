@@ -162,6 +162,12 @@ static void print_heading(const struct found_panel *found, const struct moment *
     overridden_print(found, moment->monotonic_ns);
     print_rules(panel);
     print_processes(found);
+    size_t others = found_other_layouts(found);
+    if (others > 0) {
+        printf("%zu panel%s of this name made by another version of cutout: its own command shows and steers "
+               "%s\n",
+               others, others == 1 ? "" : "s", others == 1 ? "it" : "them");
+    }
     uint64_t unprotected = atomic64_load_relaxed(&panel->unprotected);
     uint64_t no_slot = atomic64_load_relaxed(&panel->no_slot);
     if (unprotected > 0) {
