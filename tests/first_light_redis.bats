@@ -11,23 +11,6 @@ open_for = 1s
 probe_timeout = 60s
 '
 
-# start_redis [PORT]: a redis-server; sets PORT and REDIS_PID. It takes no port 0, so one is tried that was free.
-start_redis() {
-    PORT=${1:-}
-    local attempt
-    for attempt in {1..5}; do
-        [[ -n ${1:-} ]] ||
-            PORT=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-        background redis-server --port "$PORT" --bind 127.0.0.1 --save '' --appendonly no --dir . >"redis.$attempt.log"
-        REDIS_PID=$STARTED_PID
-        if retry_until 5 grep -q -e 'Ready to accept' -e 'Failed listening' "redis.$attempt.log" &&
-            grep -q 'Ready to accept' "redis.$attempt.log"; then
-            return 0
-        fi
-        [[ -z ${1:-} ]] || break
-    done
-    fail "no redis-server" "$(cat redis.*.log)"
-}
 stop_redis() {
     kill -KILL "$REDIS_PID"
     wait "$REDIS_PID" || true

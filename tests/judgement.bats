@@ -10,20 +10,6 @@ events_json() {
     jq -r "$1" events.json
 }
 
-start_redis() {
-    local attempt
-    for attempt in {1..5}; do
-        PORT=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-        background redis-server --port "$PORT" --bind 127.0.0.1 --save '' --appendonly no --dir . >"redis.$attempt.log"
-        REDIS_PID=$STARTED_PID
-        if retry_until 5 grep -q -e 'Ready to accept' -e 'Failed listening' "redis.$attempt.log" &&
-            grep -q 'Ready to accept' "redis.$attempt.log"; then
-            return 0
-        fi
-    done
-    fail "no redis-server" "$(cat redis.*.log)"
-}
-
 # hang COUNT: so many redis-cli that wait for a stopped server; their processes are in HUNG.
 hang() {
     local number
