@@ -33,9 +33,9 @@ __asm__(".pushsection .note.cutout, \"a\", %note\n\t"
         ".long 1\n\t"
         ".long guest - .\n\t"
         ".popsection");
-_Static_assert(sizeof BADGE_NOTE_NAME == 7 && BADGE_NOTE_TYPE == 1 && BADGE_NOTE_LAYOUT == 1 &&
-                   offsetof(struct guest, badge) == 0,
-               "the note above says what badge.h says");
+_Static_assert(sizeof BADGE_NOTE_NAME == 7 && offsetof(struct guest, badge) == 0, "as the note above says");
+_Static_assert(BADGE_NOTE_TYPE == 1, "as the note above says");
+_Static_assert(BADGE_NOTE_LAYOUT == 1, "as the note above says");
 
 static uint32_t own_pid(void) {
     return (uint32_t)raw_call3(SYS_getpid, 0, 0, 0);
