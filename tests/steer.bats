@@ -344,19 +344,13 @@ file_is_refused() {
     expect_match "$output" $'\nlatency +p50 [45][0-9][.][0-9]ms, p90 [4-9][0-9][.][0-9]ms, p99 [0-9.]+ms, max [0-9.]+ms'
 }
 
-# A segment with the head of a panel in a layout that is not ours: magic, layout, three counts, the name.
+# A panel of this name in a layout that is not ours.
 other_layout() {
-    background /usr/bin/python3 - "$CUTOUT_PANEL" >other.out <<'END'
-import ctypes, struct, sys, time
-libc = ctypes.CDLL(None, use_errno=True)
-libc.shmat.restype = ctypes.c_void_p
-segment = libc.shmget(0, 4096, 0o1600)
-address = libc.shmat(segment, None, 0)
-head = struct.pack("=5Q256s", 0x6375746f75743031, 1, 0, 0, 0, sys.argv[1].encode())
-ctypes.memmove(address, head, len(head))
-print(segment, flush=True)
-time.sleep(60)
-END
+    mkfifo other.in
+    exec {OTHER}<>other.in
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    background bash -c 'eval "exec $1>&-"; exec /usr/bin/python3 "$2" "$3" <other.in >other.out' \
+        other "$OTHER" "$PROGRAMS/other_layout.py" "$CUTOUT_PANEL"
     retry_until 10 grep -q . other.out
 }
 
@@ -369,6 +363,7 @@ END
     expect_match "$output" "cutout: set: not reached: the processes of 1 panel of that name that another version"
     expect "$(breaker "$(here)" .override.to)" off
     run cutout status -p "$CUTOUT_PANEL"
-    ipcrm -m "$(cat other.out)"
+    exec {OTHER}>&-
+    wait "$STARTED_PID"
     expect_match "$output" $'\n1 panel of this name made by another version of cutout'
 }
