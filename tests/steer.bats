@@ -367,3 +367,29 @@ other_layout() {
     wait "$STARTED_PID"
     expect_match "$output" $'\n1 panel of this name made by another version of cutout'
 }
+
+users_panel() {
+    CUTOUT_PANEL=theirs as_nobody "${LIMIT[@]}" env LD_PRELOAD="$SHIM" curl -s -o /dev/null "http://127.0.0.1:$1/"
+    printf 'secret\n' >secret.rules
+    chmod 600 secret.rules
+    run cutout reload -p nobody/theirs -r "$PWD/secret.rules"
+    expect "$status:$output" "1:cutout: $PWD/secret.rules: Permission denied"
+    printf '[default]\nmode = observe\n' >secret.rules
+    chmod 644 secret.rules
+    run cutout reload -p nobody/theirs -r "$PWD/secret.rules"
+    expect "$status" 0 "exit status"
+    expect_match "$output" "secret.rules: in force; 0 processes"
+    run cutout set --all open -p nobody/theirs
+    expect "$status" 0 "exit status"
+    CUTOUT_PANEL=mine guarded curl -s -o /dev/null "http://127.0.0.1:$1/"
+    run as_nobody "$CUTOUT" set --all off -p mine
+    expect "$status:$output" "1:cutout: there is no panel mine"
+    run cutout panels --remove nobody/theirs
+    run cutout panels --remove mine
+}
+
+@test "root steers a user's panel, and reads its rules with the user's rights; others steer nobody else's" {
+    start_server
+    export SHIM BATS_RUN_TMPDIR
+    in_own_ipc users_panel "$PORT"
+}
