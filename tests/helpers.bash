@@ -160,6 +160,7 @@ start_redis() {
         [[ -n ${1:-} ]] ||
             PORT=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
         background redis-server --port "$PORT" --bind 127.0.0.1 --save '' --appendonly no --dir . >"redis.$attempt.log"
+        # shellcheck disable=SC2034  # used by the tests
         REDIS_PID=$STARTED_PID
         if retry_until 5 grep -q -e 'Ready to accept' -e 'Failed listening' "redis.$attempt.log" &&
             grep -q 'Ready to accept' "redis.$attempt.log"; then

@@ -15,6 +15,7 @@ hang() {
     local number
     HUNG=()
     for ((number = 0; number < $1; number++)); do
+    # shellcheck disable=SC2153  # set by start_redis
         start_guarded "hung.$number" redis-cli -p "$PORT" PING
         HUNG+=("$STARTED_PID")
     done
