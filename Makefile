@@ -108,9 +108,9 @@ $(B)/tests/shim_%: tests/programs/shim_%.c $(GUESTS) $(call objects,$(LIB) $(RUL
 test: all $(NARROW) programs
 	@CC='$(CC)' BUILD='$(abspath $(B))' tests/run
 
-# The same with the uploads that take a minute.
+# The same with the uploads, and the storms, that take a minute.
 test-long: all $(NARROW) programs
-	@CC='$(CC)' BUILD='$(abspath $(B))' UPLOAD_MB=200 LIMIT_S=150 tests/run
+	@CC='$(CC)' BUILD='$(abspath $(B))' UPLOAD_MB=200 STORM_S=60 STORM_CHILDREN=10000 LIMIT_S=150 tests/run
 
 # Fuzzers of the two languages, by clang's libFuzzer; RUNS=N executions each, without it half a minute. Measuring the
 # distances of misspelt words is left out of the coverage: it would take nine tenths of the time.

@@ -25,6 +25,7 @@ enum badge_state {
     BADGE_OFF,           /* CUTOUT_MODE=off */
     BADGE_OLD_KERNEL,    /* no MADV_WIPEONFORK */
     BADGE_NO_MEMORY,     /* not even private memory for a panel */
+    BADGE_STRICT,        /* the program has entered the kernel's strict mode (seccomp) */
     BADGE_COPY           /* another copy of it is preloaded behind it, and does the work */
 };
 

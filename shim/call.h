@@ -128,11 +128,12 @@ void call_lookup_address(const struct lookup_call *call, const void *address, bo
 
 /* --- watched, never changed --- */
 
-/* A system-call filter is about to be installed, or may be: from now on the guest makes no system call of its
- * own. */
-void call_sandbox_begins(void);
+/* A system-call filter is about to be installed, or may be: from now on the guest makes no system call of its own. strict:
+ * that of the kernel's strict mode, under which not even the time may be read (on x86 the kernel takes the processor's
+ * counter away, and it kills): the guest is done. */
+void call_sandbox_begins(bool strict);
 /* It was not: programs ask whether there are filters by installing one that cannot be. */
-void call_sandbox_failed(void);
+void call_sandbox_failed(bool strict);
 
 /* Before a dlopen: the mode to go on with. */
 int call_dlopen_mode(int mode);

@@ -194,12 +194,20 @@ bool guest_has_mode(uint8_t *mode) {
     return true;
 }
 
-void call_sandbox_begins(void) {
+void call_sandbox_begins(bool strict) {
+    uint64_t active = BADGE_ACTIVE;
     atomic64_add_relaxed(&guest.badge.sandboxed, 1);
     clock_allow_kernel(false);
+    if (strict) {
+        atomic64_swap_acq_rel(&guest.badge.state, &active, BADGE_STRICT);
+    }
 }
 
-void call_sandbox_failed(void) {
+void call_sandbox_failed(bool strict) {
+    uint64_t done = BADGE_STRICT;
     atomic64_add_relaxed(&guest.badge.sandboxed, UINT64_MAX);
     clock_allow_kernel(!guest_is_sandboxed());
+    if (strict) {
+        atomic64_swap_acq_rel(&guest.badge.state, &done, BADGE_ACTIVE);
+    }
 }

@@ -23,10 +23,11 @@ int watched_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
     if (option == GUEST_PRCTL) {
         return GUEST_PRCTL;
     }
-    call_sandbox_begins();
+    const bool strict = a == SECCOMP_MODE_STRICT;
+    call_sandbox_begins(strict);
     const int result = REAL(guest_prctl)(option, a, b, c, d);
     if (result < 0) {
-        call_sandbox_failed();
+        call_sandbox_failed(strict);
     }
     return result;
 }
@@ -52,11 +53,11 @@ static long duplicated(long number, long a, long b, long c, long d, long e) {
     return result;
 }
 
-static long sandboxing(long number, long a, long b, long c, long d, long e) {
-    call_sandbox_begins();
+static long sandboxing(long number, long a, long b, long c, long d, long e, bool strict) {
+    call_sandbox_begins(strict);
     const long result = REAL(guest_syscall)(number, a, b, c, d, e, 0);
     if (result < 0) {
-        call_sandbox_failed();
+        call_sandbox_failed(strict);
     }
     return result;
 }
@@ -70,12 +71,12 @@ long watched_syscall(long number, long a, long b, long c, long d, long e) {
         return range_closed(number, a, b, c, d, e);
     case SYS_seccomp: /* two of its operations only ask what the kernel can do */
         if (a != SECCOMP_GET_ACTION_AVAIL && a != SECCOMP_GET_NOTIF_SIZES) {
-            return sandboxing(number, a, b, c, d, e);
+            return sandboxing(number, a, b, c, d, e, a == SECCOMP_SET_MODE_STRICT);
         }
         break;
     case SYS_prctl:
         if (a == PR_SET_SECCOMP) {
-            return sandboxing(number, a, b, c, d, e);
+            return sandboxing(number, a, b, c, d, e, b == SECCOMP_MODE_STRICT);
         }
         break;
     default: /* SYS_dup, SYS_dup3, and SYS_dup2 where there is one */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -46,10 +47,11 @@ INTERPOSED int __getsockopt64(int fd, int level, int option, void *value, sockle
 
 /* Called by its entry, in interpose_process.c. */
 int watched_prctl_time64(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
-    call_sandbox_begins();
+    const bool strict = a == SECCOMP_MODE_STRICT;
+    call_sandbox_begins(strict);
     const int result = REAL(guest_prctl_time64)(option, a, b, c, d);
     if (result < 0) {
-        call_sandbox_failed();
+        call_sandbox_failed(strict);
     }
     return result;
 }

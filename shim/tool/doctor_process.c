@@ -73,6 +73,8 @@ static bool print_state(const struct running *running, struct findings *findings
         [BADGE_OLD_KERNEL] = "it does nothing: the kernel cannot tell it a forked child (before Linux 4.14)",
         [BADGE_NO_MEMORY] = ("it does nothing: a panel would take too much of its address space (ulimit -v), "
                              "or could not be had"),
+        [BADGE_STRICT] =
+            "it does nothing any more: the program has entered the kernel's strict mode (seccomp)",
         [BADGE_COPY] = "it does nothing: it leaves the work to another copy of it"};
     uint64_t state = running->badge_known ? atomic64_load_relaxed(&running->badge.state) : BADGE_ACTIVE;
     bool mapped = running->segment_count || running->has_private;
