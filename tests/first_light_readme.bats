@@ -20,7 +20,7 @@ README=$BATS_TEST_DIRNAME/../README.md
     while IFS= read -r command; do
         grep -q "^ *$command " help.out || fail "there is no $command"
     done <named
-    expect "$(tr '\n' ' ' <named)" "doctor events panels run status " "commands named"
+    expect "$(tr '\n' ' ' <named)" "doctor events panels reload replay reset run set status " "commands named"
 }
 
 @test "the demo's picture in the README has the lines that the demo prints" {
