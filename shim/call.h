@@ -85,6 +85,9 @@ void call_duplicate_begin(struct duplicate_call *call, int fd, int target);
 /* result: the real call's, the new descriptor or -1. */
 void call_duplicate_end(struct duplicate_call *call, int fd, int target, int result);
 
+/* After the program has put a stream of stdio on fd. */
+void call_stream(int fd);
+
 /* Before a shutdown of fd. how: SHUT_RD, SHUT_WR or SHUT_RDWR. */
 void call_shutdown(int fd, int how);
 

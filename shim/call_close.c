@@ -1,6 +1,7 @@
 #include "shim/call.h"
 #include "shim/connection.h"
 #include "shim/guest.h"
+#include "shim/overdue.h"
 
 #include <sys/socket.h>
 
@@ -105,6 +106,20 @@ void call_duplicate_end(struct duplicate_call *call, int fd, int target, int res
         descriptor_note_kind(result, kind);
     }
     connection_let_go(word, result, &call->facts);
+}
+
+/* --- streams --- */
+
+void call_stream(int fd) {
+    uint32_t use;
+    if (!guest_is_active()) {
+        return;
+    }
+    struct connection *connection = descriptor_connection(fd, &use);
+    if (connection != NULL) {
+        atomic64_store_relaxed(&connection->streamed, 1);
+        overdue_show(connection);
+    }
 }
 
 /* --- shutdown --- */

@@ -35,6 +35,7 @@ static struct connection *track(int fd, enum descriptor_kind kind, const struct 
     }
     connection->endpoint = *endpoint;
     atomic64_store_relaxed(&connection->datagram, kind == KIND_DATAGRAM);
+    atomic64_store_relaxed(&connection->streamed, 0);
     atomic64_store_relaxed(&connection->place, route->place);
     conversation_connect(&connection->conversation, guest_era(), (enum rule_judge)route->thresholds->judge,
                          (enum rule_protocol)route->thresholds->protocol, ticket, now_ns);
@@ -110,7 +111,7 @@ bool call_connect_begin(struct connect_call *call, int fd, const struct sockaddr
     uint8_t era = guest_era();
     struct connection *connection = descriptor_connection(fd, &use);
     if (connection != NULL && is_another(connection, fd, address, length)) {
-        connection_forget(fd);
+        connection_forget(connection, fd, use);
         connection = NULL;
     }
     if (connection != NULL && conversation_is_connecting(&connection->conversation, era)) {
@@ -213,7 +214,7 @@ void call_so_error(int fd, int error) {
     enum failure_reason reason;
     if (error != 0) {
         if (!connection_is_still(connection, fd)) {
-            connection_forget(fd);
+            connection_forget(connection, fd, use);
         } else if (error_kind(error, &reason) != ERROR_PENDING) {
             step = conversation_failed(&connection->conversation, era, reason, now_ns);
         }

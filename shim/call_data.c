@@ -34,29 +34,30 @@ static struct route route_of_request(struct connection *connection) {
 
 /* True when fd has become something else unseen; it is then forgotten. Asked of the kernel before a call is said to have
  * failed, which is rare. */
-static bool is_elsewhere(const struct connection *connection, int fd) {
+static bool is_elsewhere(const struct connection *connection, int fd, uint32_t use) {
     if (!conversation_is_outstanding(&connection->conversation, guest_era()) ||
         connection_is_still(connection, fd)) {
         return false;
     }
-    connection_forget(fd);
+    connection_forget(connection, fd, use);
     return true;
 }
 
 /* Asks for a request on an established connection. False: rejected, errno set. A write to what has become something else
  * unseen is neither rejected nor a probe; *judged is then false. */
-static bool ask(struct connection *connection, int fd, uint8_t era, uint64_t now_ns, bool *judged) {
+static bool ask(struct connection *connection, const struct data_call *call, int fd, uint8_t era,
+                bool *judged) {
     struct route route = route_of_request(connection);
     if (route.breaker == NULL) {
         return true;
     }
-    struct ticket ticket = route_admit(&route, ASK_REQUEST, now_ns);
+    struct ticket ticket = route_admit(&route, ASK_REQUEST, call->before_ns);
     bool rejected = ticket.standing == STANDING_REJECTED;
     if ((rejected || ticket.permit != 0) && !connection_is_still(connection, fd)) {
         if (!rejected) {
             breaker_release(route.breaker, route.thresholds, ticket);
         }
-        connection_forget(fd);
+        connection_forget(connection, fd, call->use);
         *judged = false;
         return true;
     }
@@ -65,7 +66,7 @@ static bool ask(struct connection *connection, int fd, uint8_t era, uint64_t now
         errno = route_refusal(&route);
         return false;
     }
-    if (!conversation_request(&connection->conversation, era, ticket, now_ns)) {
+    if (!conversation_request(&connection->conversation, era, ticket, call->before_ns)) {
         breaker_release(route.breaker, route.thresholds, ticket);
     }
     return true;
@@ -98,7 +99,7 @@ bool call_send_begin(struct data_call *call, int fd) {
         conversation_sending(&connection->conversation, era, call->before_ns, &asks);
     connection_step(connection, &step, call->before_ns);
     bool judged = true;
-    if (asks && !ask(connection, fd, era, call->before_ns, &judged)) {
+    if (asks && !ask(connection, call, fd, era, &judged)) {
         call->connection = NULL;
         return false;
     }
@@ -122,13 +123,13 @@ static void send_failed(struct connection *connection, const struct data_call *c
     enum failure_reason reason;
     enum error_kind kind = error_kind(error, &reason);
     if (kind == ERROR_FAILURE) {
-        if (!is_elsewhere(connection, fd)) {
+        if (!is_elsewhere(connection, fd, call->use)) {
             step = conversation_failed(&connection->conversation, era, reason, now_ns);
         }
     } else if (error == EAGAIN && (flags & MSG_DONTWAIT) == 0 &&
                connection_timed_out(fd, call->before_ns, now_ns)) {
         thread_waits.timed_out = true;
-        if (!is_elsewhere(connection, fd)) {
+        if (!is_elsewhere(connection, fd, call->use)) {
             step = conversation_timed_out(&connection->conversation, era, now_ns);
         }
     } else {
@@ -193,7 +194,7 @@ void call_receive_begin(struct data_call *call, int fd, int flags) {
     thread_waits.waiting = true;
 }
 
-static void received(struct connection *connection, int fd) {
+static void received(struct connection *connection, int fd, uint32_t use) {
     uint8_t era = guest_era();
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t arrived_ns = now_ns;
@@ -202,7 +203,7 @@ static void received(struct connection *connection, int fd) {
         arrived_ns = connection_arrived_ns(connection, fd, now_ns, &late);
         if (arrived_ns == 0) {
             /* The number has been given to another connection unseen: the one that was here is over. */
-            connection_forget(fd);
+            connection_forget(connection, fd, use);
             return;
         }
     }
@@ -227,7 +228,7 @@ static void receive_failed(struct connection *connection, const struct data_call
     uint64_t now_ns = clock_monotonic_ns();
     enum error_kind kind = error_kind(error, &reason);
     if (kind == ERROR_FAILURE) {
-        if (!is_elsewhere(connection, fd)) {
+        if (!is_elsewhere(connection, fd, call->use)) {
             step = conversation_failed(&connection->conversation, era, reason, now_ns);
         }
     } else if (error == EINTR) {
@@ -235,7 +236,7 @@ static void receive_failed(struct connection *connection, const struct data_call
     } else if (error == EAGAIN && (flags & MSG_DONTWAIT) == 0 &&
                connection_timed_out(fd, call->before_ns, now_ns)) {
         thread_waits.timed_out = true;
-        if (!is_elsewhere(connection, fd)) {
+        if (!is_elsewhere(connection, fd, call->use)) {
             step = conversation_timed_out(&connection->conversation, era, now_ns);
         }
     }
@@ -255,12 +256,12 @@ void call_receive_end(struct data_call *call, int fd, size_t wanted, int flags, 
     bool datagram = atomic64_load_relaxed(&connection->datagram) != 0;
     if (result > 0 || (result == 0 && datagram)) {
         thread_waits.timed_out = false;
-        received(connection, fd);
+        received(connection, fd, call->use);
     } else if (result < 0) {
         receive_failed(connection, call, fd, flags, error);
     } else if (wanted > 0) {
         thread_waits.timed_out = false;
-        if (is_elsewhere(connection, fd)) {
+        if (is_elsewhere(connection, fd, call->use)) {
             return;
         }
         uint64_t now_ns = clock_monotonic_ns();

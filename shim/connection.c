@@ -151,9 +151,10 @@ static bool learn_peer(const struct connection *connection, int fd, struct break
     return peer != PEER_NONE;
 }
 
-void connection_forget(int fd) {
-    if (guest_is_self()) {
-        connection_let_go(descriptor_clear(fd), fd, &connection_elsewhere);
+void connection_forget(const struct connection *connection, int fd, uint32_t use) {
+    uint64_t word;
+    if (guest_is_self() && descriptor_clear_of(fd, connection, use, &word)) {
+        connection_let_go(word, fd, &connection_elsewhere);
     }
 }
 

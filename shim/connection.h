@@ -35,8 +35,9 @@ uint64_t connection_arrived_ns(const struct connection *connection, int fd, uint
  * connection warrants: a rejection, a failure, the end of a probe. True where it cannot be told. */
 bool connection_is_still(const struct connection *connection, int fd);
 
-/* fd is something else: what was here is over, and nothing is said of its end. */
-void connection_forget(int fd);
+/* fd, which named the connection in that use, is something else: what was here is over, and nothing is said of its
+ * end. */
+void connection_forget(const struct connection *connection, int fd, uint32_t use);
 
 /* What the kernel knows of a connection that is about to be left: to be asked before the descriptor is gone. */
 struct conversation_facts connection_ask(const struct connection *connection, int fd);

@@ -95,6 +95,13 @@ uint64_t descriptor_clear(int fd) {
     return atomic64_exchange_acq_rel(&descriptors[fd], 0);
 }
 
+bool descriptor_clear_of(int fd, const struct connection *connection, uint32_t use, uint64_t *word) {
+    *word = atomic64_load_acquire(&descriptors[fd]);
+    /* A word names one life of a connection, so one that is the same in the swap is the one that was looked at. */
+    return connection_in(*word) == connection && connection_is_current(connection, use) &&
+           atomic64_swap_acq_rel(&descriptors[fd], word, 0);
+}
+
 bool descriptor_share(struct connection *connection, uint32_t use) {
     uint64_t seen = atomic64_load_acquire(&connection->references);
     while (seen >> USE_SHIFT == use && (seen & REFERENCES_MASK) != 0 &&

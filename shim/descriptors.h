@@ -27,6 +27,7 @@ struct connection {
     struct atomic64 place; /* which breaker under which rules, see route.h */
     struct endpoint endpoint;
     struct atomic64 datagram; /* not 0: messages, so an empty one is no end of stream */
+    struct atomic64 streamed; /* not 0: a stream of stdio is on it, so what comes in may pass unseen */
 };
 
 /* Kinds of socket. KIND_UNKNOWN: the guest has not seen the socket being made. */
@@ -66,6 +67,9 @@ uint64_t descriptor_set(int fd, const struct connection *connection, enum descri
 
 /* fd names nothing from now on, and its kind is unknown. Returns the word it had. */
 uint64_t descriptor_clear(int fd);
+
+/* The same, if fd still names that connection in that use. False, and nothing is changed, when it does not. */
+bool descriptor_clear_of(int fd, const struct connection *connection, uint32_t use, uint64_t *word);
 
 /* One more descriptor names the connection. False when it is gone. */
 bool descriptor_share(struct connection *connection, uint32_t use);

@@ -21,6 +21,17 @@ INTERPOSED int fclose(FILE *stream) {
     return REAL(fclose)(stream);
 }
 
+/* What passes through the stream passes inside libc. */
+INTERPOSED FILE *fdopen(int fd, const char *mode) {
+    FILE *stream = REAL(fdopen)(fd, mode);
+    if (stream != NULL && descriptor_is_tracked(fd)) {
+        const int error = errno;
+        call_stream(fd);
+        errno = error;
+    }
+    return stream;
+}
+
 INTERPOSED int close_range(unsigned first, unsigned last, int flags) {
     struct range_call call;
     call_range_begin(&call, first, last, flags);

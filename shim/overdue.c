@@ -58,9 +58,11 @@ void overdue_show(const struct connection *connection) {
     for (unsigned turn = 0; turn < SHOW_TURNS; turn++) {
         uint64_t talk = atomic64_load_acquire(&connection->conversation.talk);
         struct conversation_flight seen = conversation_flight(&connection->conversation, guest_era());
+        /* What a stream hears passes unseen: nobody can say that it hangs. */
+        bool waits = seen.waits && atomic64_load_relaxed(&connection->streamed) == 0;
         struct flight flight = {route_breaker_in(atomic64_load_relaxed(&connection->place)),
                                 seen.ticket.generation, seen.past_connect,
-                                seen.waits && seen.ticket.standing == STANDING_COUNTED, seen.since_ns};
+                                waits && seen.ticket.standing == STANDING_COUNTED, seen.since_ns};
         uint64_t next = seen.outstanding ? flight_word(flight) : 0;
         if (next != 0 || atomic64_load_relaxed(word) != 0) {
             atomic64_store_release(word, next);

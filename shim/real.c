@@ -27,16 +27,46 @@ static _Thread_local struct atomic64 finding;
 
 /* What glibc 2.17 and musl 1.2 both have. */
 static struct real *const found_everywhere[] = {
-    &real_connect,     &real_socket,      &real_accept,        &real_accept4,
-    &real_send,        &real_sendto,      &real_sendmsg,       &real_sendmmsg,
-    &real_write,       &real_writev,      &real_recv,          &real_recvfrom,
-    &real_recvmsg,     &real_recvmmsg,    &real_read,          &real_readv,
-    &real_close,       &real_fclose,      &real_fileno,        &real_shutdown,
-    &real_dup,         &real_dup2,        &real_dup3,          &real_fcntl,
-    &real_getsockopt,  &real_guest_prctl, &real_guest_syscall, &real_poll,
-    &real_ppoll,       &real_select,      &real_pselect,       &real_epoll_wait,
-    &real_epoll_pwait, &real_getaddrinfo, &real_gethostbyname, &real_gethostbyname_r,
-    &real_dlopen,      &real_sendfile,    &real_splice,
+    &real_connect,
+    &real_socket,
+    &real_accept,
+    &real_accept4,
+    &real_send,
+    &real_sendto,
+    &real_sendmsg,
+    &real_sendmmsg,
+    &real_write,
+    &real_writev,
+    &real_recv,
+    &real_recvfrom,
+    &real_recvmsg,
+    &real_recvmmsg,
+    &real_read,
+    &real_readv,
+    &real_close,
+    &real_fclose,
+    &real_fdopen,
+    &real_fileno,
+    &real_shutdown,
+    &real_dup,
+    &real_dup2,
+    &real_dup3,
+    &real_fcntl,
+    &real_getsockopt,
+    &real_guest_prctl,
+    &real_guest_syscall,
+    &real_poll,
+    &real_ppoll,
+    &real_select,
+    &real_pselect,
+    &real_epoll_wait,
+    &real_epoll_pwait,
+    &real_getaddrinfo,
+    &real_gethostbyname,
+    &real_gethostbyname_r,
+    &real_dlopen,
+    &real_sendfile,
+    &real_splice,
 };
 
 /* A library opened with dlopen, or one that the loader met twice, can find itself as the next definition. */
@@ -44,13 +74,23 @@ static bool real_is_ours(const void *function) {
     return (uintptr_t)function >= (uintptr_t)__ehdr_start && (uintptr_t)function < (uintptr_t)_end;
 }
 
+#if defined(__i386__)
+/* There glibc has two of each of these. Before 2.36 RTLD_NEXT alone names the elder: of the look-ups one that says -1 for
+ * any error, of dlopen one that takes any mode, of the streams one of another layout. */
+static const char *version_of(const struct real *real) {
+    if (real == &real_gethostbyname_r || real == &real_gethostbyname2_r) {
+        return "GLIBC_2.1.2";
+    }
+    bool stream = real == &real_fdopen || real == &real_fclose;
+    return stream || real == &real_dlopen ? "GLIBC_2.1" : NULL;
+}
+#endif
+
 static const void *next_of(const struct real *real) {
 #if defined(__i386__)
-    /* There glibc has two of each of these. Before 2.36 RTLD_NEXT alone names the elder: of the look-ups one that says -1
-     * for any error, of dlopen one that takes any mode. */
-    bool lookup = real == &real_gethostbyname_r || real == &real_gethostbyname2_r;
-    if (dlvsym && (lookup || real == &real_dlopen)) {
-        const void *next = dlvsym(RTLD_NEXT, real->name, lookup ? "GLIBC_2.1.2" : "GLIBC_2.1");
+    const char *version = version_of(real);
+    if (dlvsym && version != NULL) {
+        const void *next = dlvsym(RTLD_NEXT, real->name, version);
         if (next != NULL) {
             return next;
         }

@@ -86,7 +86,8 @@ extern struct real real_send, real_sendto, real_sendmsg, real_sendmmsg, real_wri
 extern struct real real_recv, real_recvfrom, real_recvmsg, real_recvmmsg, real_read, real_readv;
 extern struct real real___read_chk, real___recv_chk, real___recvfrom_chk;
 /* real_descriptor.c: what happens to a descriptor, and the watched ones */
-extern struct real real_close, real_fclose, real_fileno, real_close_range, real_closefrom, real_shutdown;
+extern struct real real_close, real_fclose, real_fdopen, real_fileno, real_close_range, real_closefrom,
+    real_shutdown;
 extern struct real real_dup, real_dup2, real_dup3, real_fcntl, real_fcntl64, real_getsockopt;
 extern struct real real_guest_prctl, real_guest_syscall;
 /* real_splice.c */

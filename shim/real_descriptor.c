@@ -28,6 +28,15 @@ static int first_fclose(FILE *stream) {
 }
 struct real real_fclose = {.next = {(uintptr_t)first_fclose}, .name = "fclose"};
 
+static FILE *first_fdopen(int fd, const char *mode) {
+    if (real_find(&real_fdopen)) {
+        return REAL(fdopen)(fd, mode);
+    }
+    errno = ENOSYS;
+    return NULL;
+}
+struct real real_fdopen = {.next = {(uintptr_t)first_fdopen}, .name = "fdopen"};
+
 static int first_fileno(FILE *stream) {
     if (real_find(&real_fileno)) {
         return REAL(fileno)(stream);

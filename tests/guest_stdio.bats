@@ -138,6 +138,22 @@ min_calls = 100'
     expect_breaker "$(here)" .total.slow 2
 }
 
+@test "a stream that has been answered, and stays, does not hang" {
+    rules '[default]
+slow_call = 100ms
+min_calls = 2'
+    line_server
+    talk open say GET hear fclose
+    start_guarded stays.out "$BUILD/tests/guest_stdio" "$PORT" open write GET hear sleep 1000 fclose
+    retry_until 5 grep -q ok stays.out
+    sleep 0.3
+    talk open say GET hear fclose
+    expect_breaker "$(here)" '"\(.state) \(.window.overdue)"' "closed 0"
+    wait "$STARTED_PID"
+    expect_totals 3 0 0
+    expect_breaker "$(here)" .total.slow 0
+}
+
 @test "an exchange that a child makes on its parent's connection counts for the parent's call" {
     line_server
     expect "$(talk open fork say GET fork hear fclose)" ok
