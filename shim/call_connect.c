@@ -35,6 +35,7 @@ static struct connection *track(int fd, enum descriptor_kind kind, const struct 
     }
     connection->endpoint = *endpoint;
     atomic64_store_relaxed(&connection->datagram, kind == KIND_DATAGRAM);
+    atomic64_store_relaxed(&connection->looked, 0);
     atomic64_store_relaxed(&connection->streamed, 0);
     atomic64_store_relaxed(&connection->place, route->place);
     conversation_connect(&connection->conversation, guest_era(), (enum rule_judge)route->thresholds->judge,

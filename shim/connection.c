@@ -138,16 +138,18 @@ bool connection_is_still(const struct connection *connection, int fd) {
     return peer == PEER_SAME || (peer == PEER_OTHER && answered_by(route.breaker) == BREAKER_UNANSWERED);
 }
 
-/* At the destination's first answer: is that how the kernel knows the other end? False when it is no connection. */
-static bool learn_peer(const struct connection *connection, int fd, struct breaker *breaker) {
+/* At the destination's first answer: is that how the kernel knows the other end? Asked once a connection: with TLS it may
+ * be long until the answer has ended. False when it is no connection. */
+static bool learn_peer(struct connection *connection, int fd, struct breaker *breaker) {
     uint64_t never = BREAKER_UNANSWERED;
-    if (guest_is_sandboxed()) {
+    if (guest_is_sandboxed() || atomic64_load_relaxed(&connection->looked) != 0) {
         return true;
     }
     enum peer peer = look_at_peer(connection, fd);
     if (peer == PEER_OTHER) {
         atomic64_swap_acq_rel(&breaker->answered, &never, BREAKER_ANSWERED_ELSEWHERE);
     }
+    atomic64_store_relaxed(&connection->looked, 1);
     return peer != PEER_NONE;
 }
 
@@ -158,7 +160,7 @@ void connection_forget(const struct connection *connection, int fd, uint32_t use
     }
 }
 
-uint64_t connection_arrived_ns(const struct connection *connection, int fd, uint64_t now_ns, bool *late) {
+uint64_t connection_arrived_ns(struct connection *connection, int fd, uint64_t now_ns, bool *late) {
     struct route route = route_back(atomic64_load_relaxed(&connection->place));
     uint64_t response_ns = conversation_response_ns(&connection->conversation, now_ns);
     struct tcp_view view;

@@ -28,7 +28,7 @@ bool connection_timed_out(int fd, uint64_t before_ns, uint64_t now_ns);
 
 /* When the bytes that a receive has just brought arrived: now_ns, or earlier if the answer would be slow and the kernel
  * says that it lay unread. *late is set when that made it quick. 0: fd is not that connection any more. */
-uint64_t connection_arrived_ns(const struct connection *connection, int fd, uint64_t now_ns, bool *late);
+uint64_t connection_arrived_ns(struct connection *connection, int fd, uint64_t now_ns, bool *late);
 
 /* False when the kernel says that fd is no longer that connection: it was closed, and its number given out again, where
  * nobody saw it. To be asked before anything is done to the program, or said of the destination, that only the true

@@ -27,6 +27,8 @@ struct connection {
     struct atomic64 place; /* which breaker under which rules, see route.h */
     struct endpoint endpoint;
     struct atomic64 datagram; /* not 0: messages, so an empty one is no end of stream */
+    struct atomic64
+        looked; /* not 0: the kernel was asked who its peer is, for the destination's first answer */
     struct atomic64 streamed; /* not 0: a stream of stdio is on it, so what comes in may pass unseen */
 };
 

@@ -214,6 +214,20 @@ for _ in range(int(sys.argv[2])):
     ((guarded - bare < 10)) || fail "100 requests make $bare system calls bare and $guarded guarded"
 }
 
+@test "the first answer that ever comes from a destination costs one look at its peer, however long it takes" {
+    export TRACED=getsockopt
+    calls_of guarded.calls env LD_PRELOAD="$SHIM" /usr/bin/python3 -c 'import socket
+door = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(door.getsockname())
+server, _ = door.accept()
+client.send(b"\x16\3\1\0\4\1\0\0\0") # as TLS begins: its answer has no end that can be seen
+for _ in range(100):
+    server.send(b"\x17\3\3\0\1x")
+    assert len(client.recv(6)) == 6
+client.close()'
+    expect "$(grep -c SO_PEERNAME guarded.calls)" 1 "looks"
+}
+
 @test "bytes that are peeked at first are one answer, not two" {
     start_server
     guarded python3 -c 'import socket, sys
