@@ -222,6 +222,56 @@ error_ratio = off'
     expect_breaker "$(here)" '.total | "\(.errors) \(.rejected)"' "5 1"
 }
 
+# judged_to_the_end ADDRESS PORT PRELOADS: by the name of ADDRESS:PORT, a destination is judged through all states.
+judged_to_the_end() {
+    local there=tcp://$1:$2 number
+    loaded "$3" curl -sS -o fetched "http://$1:$2/"
+    server drop
+    for ((number = 0; number < 5; number++)); do
+        loaded "$3" curl -s -o fetched "http://$1:$2/" || true
+        sleep 0.11
+    done
+    expect_breaker "$there" '"\(.state) \(.errors.closed)"' "open 5"
+    server answer
+    retry_until 5 probe_due "$there"
+    loaded "$3" curl -sS -o fetched "http://$1:$2/"
+    expect_state "$there" closed
+}
+
+@test "where the kernel knows the other end by another name, its breaker works all the same" {
+    rules '[default]
+open_for = 1s
+probes = 1'
+    start_server
+    cat >elsewhere.c <<'C'
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+/* As a proxy's preload, or a container network: the program asks for one port and gets another. */
+int connect(int fd, const struct sockaddr *address, socklen_t length) {
+    int (*next)(int, const struct sockaddr *, socklen_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "connect");
+    struct sockaddr_in other;
+    if (length >= sizeof other && address->sa_family == AF_INET) {
+        memcpy(&other, address, sizeof other);
+        if (other.sin_port == htons(1)) {
+            other.sin_port = htons((unsigned short)atoi(getenv("ELSEWHERE")));
+            return next(fd, (struct sockaddr *)&other, sizeof other);
+        }
+    }
+    return next(fd, address, length);
+}
+C
+    "${CC:-cc}" -shared -fPIC -o elsewhere.so elsewhere.c
+    ELSEWHERE=$PORT judged_to_the_end 127.0.0.1 1 "$SHIM $PWD/elsewhere.so"
+    # "Any address" is this machine's own.
+    judged_to_the_end 0.0.0.0 "$PORT" "$SHIM"
+}
+
 @test "opened with dlopen instead of preloaded, the library does nothing" {
     cat >opener.c <<'C'
 #include <arpa/inet.h>
