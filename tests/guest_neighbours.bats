@@ -187,7 +187,7 @@ probes = 1'
     rules '[default]
 error_ratio = off'
     start_server
-    serves_beside "$(library libeatmydata.so.1.3.0)"
+    serves_beside "$(library libeatmydata.so)"
     serves_beside "$(library libfaketime.so.1)" env FAKETIME=+400d
     serves_beside "$(library libfaketimeMT.so.1)" env FAKETIME=-4000d
     # What the panel keeps is the kernel's time: other processes share it.
