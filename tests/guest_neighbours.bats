@@ -312,11 +312,12 @@ C
 }
 
 @test "valgrind finds nothing to blame on it" {
+    # Not every valgrind understands the debugging information of every compiler.
+    strip -g -o libcutout.so "$SHIM"
+    strip -g -o client "$BUILD/tests/client_plain"
     start_server
-    "${LIMIT[@]}" valgrind -q --error-exitcode=9 --leak-check=full --track-fds=yes --log-file=valgrind.out \
-        env LD_PRELOAD="$SHIM" true
-    "${LIMIT[@]}" env LD_PRELOAD="$SHIM" valgrind --error-exitcode=9 --leak-check=full --track-fds=yes \
-        --log-file=valgrind.out "$BUILD/tests/client_plain" "$PORT"
+    loaded "$PWD/libcutout.so" valgrind --error-exitcode=9 --leak-check=full --track-fds=yes --log-file=valgrind.out \
+        ./client "$PORT" || fail "status $?" "$(cat valgrind.out)"
     counted 1
     expect_match "$(cat valgrind.out)" 'ERROR SUMMARY: 0 errors'
     expect "$(grep -c libcutout valgrind.out)" 0 "lines of valgrind's that name the library"
