@@ -264,6 +264,7 @@ struct transition breaker_capped(struct breaker *breaker, const struct threshold
     transition.happened = true;
     transition.from = transition.to = STATE_CLOSED;
     transition.cause = CAUSE_CAPPED;
+    transition.sums = (struct window_sums){0}; /* only an event of a trip tells what it saw */
     return transition;
 }
 

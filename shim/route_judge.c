@@ -153,7 +153,9 @@ struct ticket route_admit(const struct route *route, enum breaker_ask ask, uint6
     struct admission admission =
         breaker_admit(route->breaker, route->thresholds, ask, enforce, holder, now_ns);
     note_transition(route, &admission.transition);
-    if (admission.transition.pending && decide_pending(route, &admission.transition, now_ns)) {
+    bool tripped = admission.transition.pending && decide_pending(route, &admission.transition, now_ns);
+    if (tripped &&
+        admission.ticket.standing == STANDING_COUNTED) { /* else it is rejected, and counted so, already */
         /* It has tripped by calls that hang: this one asks again, and is the first to be rejected. */
         breaker_release(route->breaker, route->thresholds, admission.ticket);
         admission = breaker_admit(route->breaker, route->thresholds, ask, enforce, holder, now_ns);

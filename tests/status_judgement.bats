@@ -153,7 +153,7 @@ END
     grep -qF 'default tcp://10.9.0.1:80 closed -> forced_open (operator)' out
     grep -qF 'default tcp://10.9.0.2:80 closed -> disabled (operator)' out
     grep -qF 'default tcp://10.9.0.3:80 disabled -> closed (operator)' out
-    grep -qF 'capped tcp://10.5.0.1:80 closed -> closed (capped, 5 of 5 calls in 10m: refused 5)' out
+    grep -qF 'capped tcp://10.5.0.1:80 closed -> closed (capped)' out
     grep -qF 'capped tcp://10.5.0.1:80 open -> closed (forgotten)' out
     cutout events -p "$CUTOUT_PANEL" --json >events.json
     valid event <events.json

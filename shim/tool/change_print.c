@@ -65,7 +65,7 @@ void change_print_text(const struct event *event, const char *rule, const char *
     } else if (measure == MEASURE_RATIO) {
         printf(" %s >= %s", shown_share(event->value, 10000), shown_ratio(event->threshold));
     }
-    if (measure != MEASURE_NONE || event->cause == CAUSE_CAPPED) {
+    if (measure != MEASURE_NONE) {
         print_window(event);
     }
     if (event->connect_only && event->to == STATE_OPEN) {

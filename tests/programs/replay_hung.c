@@ -186,6 +186,7 @@ static void test_capped(void) {
     CHECK(changes == 1 && last.to == STATE_OPEN && rule.shut == 1);
     call(2, 201 * MS, 0, success);
     CHECK(changes == 2 && last.cause == CAUSE_CAPPED && last.to == STATE_CLOSED && rule.shut == 1);
+    CHECK(last.sums.calls == 0 && last.sums.overdue == 0); /* counts are those of trips */
     call(2, 202 * MS, 0, success);
     CHECK(changes == 2); /* said once in open_for */
     call(2, 1201 * MS, 0, success);
