@@ -156,7 +156,7 @@ static inline void model_trip(struct model *model, enum breaker_cause cause, con
         answer->change[answer->changes].from = answer->change[answer->changes].to = STATE_CLOSED;
         answer->change[answer->changes].cause = CAUSE_CAPPED;
         answer->change[answer->changes].connect_only = false;
-        answer->change[answer->changes++].sums = *sums;
+        answer->change[answer->changes++].sums = (struct window_sums){0}; /* counts are those of trips */
     }
 }
 
